@@ -1,0 +1,86 @@
+"""Where a node comes from: the module that ran it and the line of the model's code that asked for it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+import torch
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_REPEATED_CALL = re.compile(r"@\d+")
+_PLUMBING = (f"{os.sep}torch{os.sep}", f"{os.sep}transformers{os.sep}integrations{os.sep}")
+"""Code that models call but nobody looks into for the cause of an op."""
+
+_NOT_A_MODULE = "_empty_nn_module_stack_from_metadata_hook"
+
+
+def module_stack_of(fx: torch.fx.Node) -> tuple[tuple[str, str], ...]:
+    """(path, qualified class name) of every module that was running when ``fx`` was traced, outermost first."""
+    stack = fx.meta.get("nn_module_stack")
+    if not stack:
+        return ()
+    return tuple(
+        (_REPEATED_CALL.sub("", path), class_path if isinstance(class_path, str) else _qualified(class_path))
+        for path, class_path in stack.values()
+        if path != _NOT_A_MODULE
+    )
+
+
+def module_path_of(fx: torch.fx.Node) -> str:
+    """The dotted path of the innermost module that was running; ``""`` for the root, and where it is unknown."""
+    stack = module_stack_of(fx)
+    return stack[-1][0] if stack else ""
+
+
+def class_path_of(fx: torch.fx.Node) -> str:
+    """The qualified class name of the innermost module that was running; ``""`` where it is unknown."""
+    stack = module_stack_of(fx)
+    return stack[-1][1] if stack else ""
+
+
+def source_line_of(fx: torch.fx.Node) -> str:
+    """``file:line`` of the innermost frame of the model's own code; ``""`` if the trace has none.
+
+    Frames inside torch are passed over, unless there are no others.
+    """
+    trace = fx.meta.get("stack_trace")
+    return _innermost(trace) if trace else ""
+
+
+@lru_cache(maxsize=4096)
+def _innermost(trace: str) -> str:
+    frames = [(path, line) for path, line, _ in _FRAME.findall(trace)]
+    if not frames:
+        return ""
+    own = [frame for frame in frames if not any(part in frame[0] for part in _PLUMBING)]
+    path, line = (own or frames)[-1]
+    return f"{os.path.basename(path)}:{line}"
+
+
+def owner_of(fx_nodes: Iterable[torch.fx.Node]) -> str:
+    """The path of the deepest module whose one call ran all of ``fx_nodes``; ``""`` is the root.
+
+    Nodes without a module (sizes, inputs) have no say. Two calls of one shared module are two: what spans them
+    belongs to the module that made both calls.
+    """
+    calls = {_call_keys(fx) for fx in fx_nodes if module_stack_of(fx)}
+    if not calls:
+        return ""
+    common = os.path.commonprefix([list(keys) for keys in calls])
+    return common[-1][1] if common else ""
+
+
+def _call_keys(fx: torch.fx.Node) -> tuple[tuple[str, str], ...]:
+    """(key that is unique to the call, path) of the running modules, outermost first."""
+    return tuple(
+        (key, _REPEATED_CALL.sub("", path))
+        for key, (path, _) in fx.meta["nn_module_stack"].items()
+        if path != _NOT_A_MODULE
+    )
+
+
+def _qualified(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"

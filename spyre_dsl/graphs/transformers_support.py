@@ -1,0 +1,39 @@
+"""Everything that depends on how transformers makes its own models exportable; no other file imports its exporters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+from transformers.exporters.exporter_dynamo import (
+    get_auto_dynamic_shapes,
+    register_cache_pytrees_for_model,
+    reset_model_state,
+)
+
+
+def dynamic_shapes(inputs: Any) -> Any:
+    """The ``dynamic_shapes`` of ``torch.export.export`` that leave every dimension of every tensor open.
+
+    Args: any nesting of tensors, scalars, None, lists, dicts and registered pytree nodes (caches included).
+    """
+    return get_auto_dynamic_shapes(inputs)
+
+
+@contextmanager
+def exportable(model: torch.nn.Module) -> Iterator[None]:
+    """What must hold while ``model`` is exported: caches are pytrees, and state that a forward would keep is put aside.
+
+    Of the exporter's patches only these two are used: they change nothing that a rule could see. (Its patches of
+    attention and of mixtures of experts rewrite the very code that rules are written against.)
+    """
+    register_cache_pytrees_for_model(model)
+    with reset_model_state(model):
+        yield
+
+
+def is_transformers_model(model: torch.nn.Module) -> bool:
+    return isinstance(model, PreTrainedModel)
