@@ -1,0 +1,1 @@
+"""Where a model comes from: a name is located, its config read, its weights loaded, its inputs made."""

@@ -1,0 +1,116 @@
+"""The batch that a model is run on: a few sentences, tokenised and padded, or deterministic ids."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from spyre_dsl.models.configuration import DECODER, ENCODER_DECODER
+from spyre_dsl.models.errors import ModelError
+from spyre_dsl.models.loading import LoadedModel
+
+DEFAULT_TEXTS = (
+    "A young compiler cannot lower everything yet.",
+    "The quick brown fox jumps over the lazy dog while the accelerator waits for its next bundle of kernels.",
+    "Attention!",
+    "An adapter re-expresses one spot of a model in a form that the stack handles, without changing the result.",
+)
+MAX_TOKENS = 512
+# Ids below this are where tokenizers keep their special tokens.
+_FIRST_WORD_ID = 10
+
+
+@dataclass(frozen=True)
+class ModelInputs:
+    """Keyword arguments for one forward, and what is real in them.
+
+    ``arguments``: int64 tensors [batch, sequence] and plain values; ``mask``: bool [batch, sequence], true where a
+    token is real; ``texts``: what they were made from.
+    """
+
+    arguments: dict[str, Any]
+    mask: torch.Tensor
+    texts: tuple[str, ...]
+
+
+def make_inputs(loaded: LoadedModel, texts: Sequence[str] = ()) -> ModelInputs:
+    """A right-padded batch of ``texts`` (a few of different lengths by default) for ``loaded``'s forward.
+
+    Raises ModelError when the model does not read token ids, or a text has no tokens.
+    """
+    texts = tuple(texts) or DEFAULT_TEXTS
+    accepted = inspect.signature(loaded.model.forward).parameters
+    main = getattr(loaded.model, "main_input_name", "input_ids")
+    if main != "input_ids" or "input_ids" not in accepted:
+        raise ModelError(f"{loaded.name}: this model reads `{main}`; only models that read text are run")
+    limit = _limit(loaded)
+    config = loaded.model.config
+    encoded = _encode(loaded.tokenizer, texts, limit) if loaded.tokenizer else _from_words(config, texts, limit)
+    if encoded["input_ids"].shape[1] == 0:
+        raise ModelError("the texts have no tokens at all", "give a text with at least one word")
+    if int(encoded["input_ids"].max()) >= _text_config(config).vocab_size:
+        raise ModelError(f"{loaded.name}: the tokenizer's ids go beyond the config's vocab_size")
+    arguments = {name: value for name, value in encoded.items() if name in accepted}
+    arguments |= _extra(loaded, encoded["input_ids"], accepted)
+    device = next(loaded.model.parameters()).device
+    moved = {name: value.to(device) if isinstance(value, torch.Tensor) else value for name, value in arguments.items()}
+    return ModelInputs(moved, encoded["attention_mask"].bool(), texts)
+
+
+def _limit(loaded: LoadedModel) -> int:
+    """The longest batch: the checkpoint's own sentence length, its positions, or 512 tokens."""
+    limits = [MAX_TOKENS, getattr(loaded.tokenizer, "model_max_length", None) or MAX_TOKENS]
+    positions = getattr(loaded.model.config, "max_position_embeddings", None)
+    if isinstance(positions, int) and positions > 2:
+        limits.append(positions - 2)  # RoBERTa numbers its positions from padding_idx + 1
+    file = loaded.folder / "sentence_bert_config.json" if loaded.folder else None
+    if file and file.is_file():
+        limits.append(json.loads(file.read_text(encoding="utf-8")).get("max_seq_length") or MAX_TOKENS)
+    return min(limits)
+
+
+def _encode(tokenizer: Any, texts: Sequence[str], limit: int) -> dict[str, torch.Tensor]:
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token or tokenizer.bos_token
+    tokenizer.padding_side = "right"
+    try:
+        encoded = tokenizer(list(texts), padding=True, truncation=True, max_length=limit, return_tensors="pt")
+    except (ValueError, TypeError) as problem:
+        raise ModelError(f"the tokenizer does not take these texts: {problem}") from problem
+    return dict(encoded)
+
+
+def _from_words(config: Any, texts: Sequence[str], limit: int) -> dict[str, torch.Tensor]:
+    """One id a word, from the word's checksum: the same text always gives the same ids, on any machine."""
+    vocabulary = _text_config(config).vocab_size
+    first = min(_FIRST_WORD_ID, vocabulary - 1)
+    words = [text.split()[:limit] for text in texts]
+    rows = [[first + zlib.crc32(word.encode()) % (vocabulary - first) for word in line] for line in words]
+    width = max(map(len, rows))
+    pad = getattr(config, "pad_token_id", None)
+    pad = pad if isinstance(pad, int) and 0 <= pad < vocabulary else 0
+    ids = torch.tensor([row + [pad] * (width - len(row)) for row in rows], dtype=torch.int64)
+    mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], dtype=torch.int64)
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def _text_config(config: Any) -> Any:
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def _extra(loaded: LoadedModel, ids: torch.Tensor, accepted: Any) -> dict[str, Any]:
+    """What a forward needs beside the tokens: no cache for a decoder, a decoder's first ids for an encoder-decoder."""
+    extra: dict[str, Any] = {}
+    if loaded.kind.family in (DECODER, ENCODER_DECODER) and "use_cache" in accepted:
+        extra["use_cache"] = False
+    if loaded.kind.family == ENCODER_DECODER:
+        start = getattr(loaded.model.config, "decoder_start_token_id", None) or 0
+        first = torch.full((ids.shape[0], 1), start, dtype=torch.int64)
+        extra["decoder_input_ids"] = torch.cat([first, ids[:, :-1]], dim=1)
+    return extra
