@@ -139,10 +139,15 @@ Rewrite = Union[
 
 @dataclass(frozen=True, slots=True)
 class MathClaim:
-    """``exact``, or ``approximate`` with the largest relative error that the author allows."""
+    """``exact``, or ``approximate`` with the largest relative error that the author allows.
+
+    ``unless`` names the classes of inputs for which the author makes no claim (``nonfinite``, ``huge``,
+    ``masked-rows``): ``math: {exact: {unless: [nonfinite]}}``.
+    """
 
     kind: str = "exact"
     max_relative: float | None = None
+    unless: tuple[str, ...] = ()
     span: Span = _span()
 
 
