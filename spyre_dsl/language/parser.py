@@ -1,0 +1,247 @@
+"""Text to syntax tree: expressions and ``forward`` programs.
+
+The grammar is ``expressions.lark``. Spans of nodes are offsets in the file: the caller says with an
+:class:`~spyre_dsl.language.scalars.OffsetMap` (or a plain offset) where the text stands in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isinf
+from typing import Any
+
+from spyre_dsl.language.automaton import Action, Token, Unexpected, run, tokenize
+from spyre_dsl.language.scalars import OffsetMap
+from spyre_dsl.language.syntax import (
+    Attribute, Binary, Binding, Boolean, Broken, Call, Capture, Compare, Conditional, Expression, Index, Keyword,
+    ListExpression, Logical, Name, NoneLiteral, Number, Program, Span, String, Unary, Wildcard, children,
+)  # fmt: skip
+from spyre_dsl.language.syntax_hints import explain
+
+MAX_LENGTH = 10_000
+"""The longest expression or program, in characters."""
+
+MAX_DEPTH = 100
+"""How deep an expression may nest; everything behind the parser may recurse over a tree without a thought."""
+
+MAX_DIGITS = 40
+ROOTS = ("self", "config", "stack")
+"""The roots of attribute paths."""
+
+ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
+"""The escapes that a string in an expression knows."""
+
+
+class SyntaxProblem(Exception):
+    """A text that is no expression: where in the file, what is wrong, and what would mend it."""
+
+    def __init__(self, span: Span, message: str, label: str = "", suggestion: str | None = None, *, limit: bool = False):
+        super().__init__(message)
+        self.span = span
+        self.message = message
+        self.label = label
+        self.suggestion = suggestion
+        self.limit = limit
+
+
+def parse_expression(text: str, offsets: OffsetMap | int = 0) -> Expression:
+    """The tree of one expression.
+
+    Args:
+        text: the expression, as the YAML scalar's value.
+        offsets: where each character stands in the file; a number is the offset of a verbatim text.
+
+    Raises:
+        SyntaxProblem: the text is no expression, or too long (``MAX_LENGTH``), or too deep (``MAX_DEPTH``).
+    """
+    tree: Expression = _parse(text, offsets, "expression")
+    return tree
+
+
+def parse_program(text: str, offsets: OffsetMap | int = 0) -> Program:
+    """The tree of a ``forward`` program: ``let name = expression`` lines and one ``return``.
+
+    Raises:
+        SyntaxProblem: as :func:`parse_expression`, at the first mistake.
+    """
+    tree: Program = _parse(text, offsets, "program")
+    return tree
+
+
+def _parse(text: str, offsets: OffsetMap | int, start: str) -> Any:
+    where = OffsetMap.shift(offsets) if isinstance(offsets, int) else offsets
+    if len(text) > MAX_LENGTH:
+        message = f"the expression has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
+        raise SyntaxProblem(where.span(0, 1), message, "starts here", limit=True)
+    tokens = tokenize(text)
+    try:
+        tree = run(_placed(tokens, where), start, ACTIONS)
+    except Unexpected as unexpected:
+        slip = explain(text, tokens, unexpected.position, unexpected.expected(), start)
+        raise SyntaxProblem(where.span(slip.start, slip.end), slip.message, slip.label, slip.suggestion) from None
+    if len(tokens) > MAX_DEPTH:
+        _refuse_deep(tree)
+    return tree
+
+
+def _placed(tokens: list[Token], where: OffsetMap) -> list[Token]:
+    if len(where.values) == 1 and not where.ends[0]:
+        base = where.starts[0]
+        return [(kind, text, start + base, end + base) for kind, text, start, end in tokens]
+    return [(kind, text, where.start(start), where.end(end)) for kind, text, start, end in tokens]
+
+
+def _refuse_deep(tree: Expression | Program) -> None:
+    if isinstance(tree, Program):
+        roots = [*(binding.value for binding in tree.bindings), *tree.results]
+    else:
+        roots = [tree]
+    level = roots
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in children(node)]
+        if not level:
+            return
+    message = f"the expression nests deeper than {MAX_DEPTH} levels"
+    raise SyntaxProblem(level[0].span, message, "too deep", limit=True)
+
+
+# What each reduction of the grammar makes. `v` are the values of the parts (the text, for a token), `s` and `e` where
+# they start and end in the file.
+
+
+def _binary(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    return Binary(v[1], v[0], v[2], Span(s[0], e[2]))
+
+
+def _logical(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    return Logical(v[1], v[0], v[2], Span(s[0], e[2]))
+
+
+def _compare(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    return Compare(v[1], v[0], v[2], Span(s[0], e[2]))
+
+
+def _compare_further(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    """``a < b`` followed by ``< c`` is ``a < b and b < c``."""
+    chain = v[0]
+    middle = chain.right.right if isinstance(chain, Logical) else chain.right
+    further = Compare(v[1], middle, v[2], Span(middle.span.start, e[2]))
+    return Logical("and", chain, further, Span(s[0], e[2]))
+
+
+def _unary(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    """A minus before a literal becomes part of it, so that ``-1`` is a number everywhere."""
+    operand = v[1]
+    span = Span(s[0], e[1])
+    if v[0] == "-" and isinstance(operand, Number) and operand.value >= 0:
+        return Number(-operand.value, span)
+    return Unary(v[0], operand, span)
+
+
+def _conditional(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    return Conditional(v[2], v[0], v[4], Span(s[0], e[4]))
+
+
+def _index(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    return Index(v[0], v[2], Span(s[0], e[3]))
+
+
+def _number(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    text = v[0]
+    span = Span(s[0], e[0])
+    if len(text) > MAX_DIGITS:
+        raise SyntaxProblem(span, f"a number has at most {MAX_DIGITS} characters", "too long", limit=True)
+    if text.isdigit():
+        return Number(int(text), span)
+    value = float(text)
+    if isinf(value):
+        raise SyntaxProblem(span, f"`{text}` is too large for a float64", "too large", limit=True)
+    return Number(value, span)
+
+
+def _string(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    body = v[0][1:-1]
+    span = Span(s[0], e[0])
+    if "\\" not in body:
+        return String(body, span)
+    pieces: list[str] = []
+    characters = iter(body)
+    for character in characters:
+        if character == "\\":
+            escaped = next(characters)
+            if escaped not in ESCAPES:
+                raise SyntaxProblem(span, f"unknown escape `\\{escaped}` in a string", 'known are \\n \\t \\\\ \\" \\\'')
+            character = ESCAPES[escaped]
+        pieces.append(character)
+    return String("".join(pieces), span)
+
+
+def _dotted(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    root, *path = v[0].split(".")
+    if root in ROOTS:
+        return Attribute(root, tuple(path), Span(s[0], e[0]))
+    span = Span(s[0], e[0])
+    if root == "torch":
+        message = f"`{v[0]}` is written without `torch.`"
+        raise SyntaxProblem(span, message, f"write `{path[-1]}`", path[-1])
+    message = f"`{v[0]}` is not a value: only self, config and stack have attributes"
+    raise SyntaxProblem(span, message, "a dotted name is otherwise a function and needs its arguments in parentheses")
+
+
+def _call(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+    args: list[Expression] = []
+    keywords: list[Keyword] = []
+    for part in v[2] if len(v) == 4 else ():
+        if isinstance(part, Keyword):
+            if any(part.name == other.name for other in keywords):
+                raise SyntaxProblem(part.name_span, f"argument `{part.name}` is given twice", "the second time")
+            keywords.append(part)
+        elif keywords:
+            message = "an argument without a name cannot follow one with a name"
+            raise SyntaxProblem(part.span, message, f"move it before `{keywords[0].name}=`, or name it")
+        else:
+            args.append(part)
+    return Call(v[0], tuple(args), tuple(keywords), Span(s[0], e[-1]), Span(s[0], e[0]))
+
+
+def _keyword(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Keyword:
+    return Keyword(v[0], v[2], Span(s[0], e[2]), Span(s[0], e[0]))
+
+
+def _binding(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Binding:
+    return Binding(v[1], v[3], Span(s[0], e[3]), Span(s[1], e[1]))
+
+
+ACTIONS: dict[str, Action] = {
+    "binary": _binary,
+    "logical": _logical,
+    "compare": _compare,
+    "compare_further": _compare_further,
+    "not_in": lambda v, s, e: "not in",
+    "unary": _unary,
+    "conditional": _conditional,
+    "index": _index,
+    "number": _number,
+    "string": _string,
+    "true": lambda v, s, e: Boolean(True, Span(s[0], e[0])),
+    "false": lambda v, s, e: Boolean(False, Span(s[0], e[0])),
+    "none": lambda v, s, e: NoneLiteral(Span(s[0], e[0])),
+    "capture": lambda v, s, e: Capture(v[0][1:], Span(s[0], e[0])),
+    "wildcard": lambda v, s, e: Wildcard(Span(s[0], e[0])),
+    "name": lambda v, s, e: Name(v[0], Span(s[0], e[0])),
+    "dotted": _dotted,
+    "call": _call,
+    "call_without_arguments": _call,
+    "empty_list": lambda v, s, e: ListExpression((), Span(s[0], e[1])),
+    "list": lambda v, s, e: ListExpression(tuple(v[1]), Span(s[0], e[2])),
+    "group": lambda v, s, e: v[1],
+    "keyword": _keyword,
+    "first": lambda v, s, e: [v[0]],
+    "following": lambda v, s, e: [*v[0], v[1]],
+    "following_comma": lambda v, s, e: [*v[0], v[2]],
+    "trailing_comma": lambda v, s, e: v[0],
+    "binding": _binding,
+    "result": lambda v, s, e: v[1],
+    "program": lambda v, s, e: Program(tuple(v[0]), tuple(v[1]), Span(s[0], e[1])),
+    "program_without_bindings": lambda v, s, e: Program((), tuple(v[0]), Span(s[0], e[0])),
+}
