@@ -58,7 +58,7 @@ def load_config(path: Path, *, trust_remote_code: bool = False) -> Any:
 
 
 def _judge(document: dict[str, Any], file: Path, trust_remote_code: bool) -> None:
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    from transformers import CONFIG_MAPPING
 
     if "quantization_config" in document or "compression_config" in document:
         method = (document.get("quantization_config") or {}).get("quant_method", "unknown method")
@@ -72,11 +72,11 @@ def _judge(document: dict[str, Any], file: Path, trust_remote_code: bool) -> Non
             f"{file}: this model runs code that comes with its checkpoint",
             "read that code, and then add --trust-remote-code if you want it to run on this machine",
         )
-    if kind in CONFIG_MAPPING_NAMES or needs_remote_code(document):
+    if kind in CONFIG_MAPPING or needs_remote_code(document):
         return
     if not isinstance(kind, str):
         raise ModelError(f"{file}: there is no `model_type`, so nothing says which model this is")
-    near = difflib.get_close_matches(kind, CONFIG_MAPPING_NAMES, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(kind, CONFIG_MAPPING.keys(), n=1, cutoff=0.6)
     raise ModelError(
         f"{file}: the installed transformers knows no model type `{kind}`",
         f"did you mean `{near[0]}`?" if near else "a newer transformers may know it",

@@ -88,7 +88,9 @@ def _build(kind: Kind, config: Any, device: str, trust_remote_code: bool, path: 
     auto_class = getattr(transformers, kind.auto_class)
     try:
         with torch.device(device), quiet():
-            model = auto_class.from_config(config, dtype=torch.float32, trust_remote_code=trust_remote_code)
+            model: torch.nn.Module = auto_class.from_config(
+                config, dtype=torch.float32, trust_remote_code=trust_remote_code
+            )
     except Exception as problem:  # constructors raise whatever a wrong size leads to
         raise ModelError(f"{path}: {kind.auto_class} cannot build this model: {problem}") from problem
     return model.eval()
@@ -125,8 +127,9 @@ def _missing(located: Located, missing: list[str]) -> tuple[str, ...]:
     needed = [name for name in missing if not name.split("model.")[-1].startswith(_OPTIONAL_WEIGHTS)]
     if needed:
         own_code = "auto_map" in read_config_file(located.folder / "config.json")
+        first = ", ".join(needed[:3])
         raise ModelError(
-            f"{located.folder}: the checkpoint lacks {len(needed)} of the model's weights, first {', '.join(needed[:3])}",
+            f"{located.folder}: the checkpoint lacks {len(needed)} of the model's weights: {first} ...",
             "it may be made for its own code: see --trust-remote-code" if own_code else "the checkpoint is incomplete",
         )
     return (f"not in the checkpoint, random: {', '.join(missing)}",) if missing else ()
@@ -148,7 +151,7 @@ def _tokenizer(folder: Path, trust_remote_code: bool) -> Any:
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Keep transformers' progress bars and warnings off the terminal while something is loaded."""
-    logging = transformers.utils.logging
+    logging: Any = transformers.utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

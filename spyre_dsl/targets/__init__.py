@@ -1,0 +1,1 @@
+"""Where a patched model runs: simulated, on the CPU, or on the accelerator itself; and how its numbers compare."""

@@ -1,0 +1,45 @@
+"""The simulated stack: the model in float16, compiled and run by spyre_sim."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+import spyre_sim
+from spyre_dsl.targets.cast import cast_copy, cast_inputs
+from spyre_dsl.targets.protocol import HostFallback, Outcome, Refused
+
+
+class SimTarget:
+    """Run on the simulator."""
+
+    name = "sim"
+    dtype = torch.float16
+
+    def prepare(self, model: torch.nn.Module) -> torch.nn.Module:
+        """A float16 copy: models reach the device in float16 (fact R3)."""
+        return cast_copy(model, torch.float16)
+
+    def run(self, model: torch.nn.Module, inputs: Mapping[str, Any], stack: Any) -> Outcome:
+        """Compile and run; when the stack refuses anything, all that it refuses comes back instead of outputs."""
+        started = time.perf_counter()
+        arguments = cast_inputs(inputs, self.dtype)
+        try:
+            compiled = spyre_sim.compile(model, (), arguments, stack=stack)
+            outputs = compiled(**arguments)
+        except (spyre_sim.CompileError, spyre_sim.RunError) as problem:
+            refusals = tuple(map(_refused, spyre_sim.check(model, (), arguments, stack=stack)))
+            return Outcome(None, refusals=refusals or (_refused(problem),), seconds=time.perf_counter() - started)
+        fallbacks = tuple(HostFallback(f.op, f.module_path, f.source_line) for f in compiled.report.host_fallbacks)
+        return Outcome(outputs, compiled.report.kernels, fallbacks, (), time.perf_counter() - started)
+
+
+def _refused(refusal: Any) -> Refused:
+    """The simulator's refusal (or the error that carries one) in the words of this package."""
+    return Refused(
+        refusal.op, refusal.module_path, refusal.source_line, refusal.text, refusal.fact, str(refusal.kind),
+        str(refusal.when), refusal.shape,
+    )  # fmt: skip
