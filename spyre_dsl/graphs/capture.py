@@ -1,0 +1,95 @@
+"""Capture: one ATen graph of a whole model, in which every node knows its module and its source line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+
+from spyre_dsl.graphs.canonical import canonicalize
+from spyre_dsl.graphs.mutation import writes_in_place
+from spyre_dsl.graphs.node import CanonicalGraph
+from spyre_dsl.graphs.transformers_support import dynamic_shapes, exportable
+from spyre_dsl.language.diagnostics import SpyreDslError
+
+Received = tuple[tuple[Any, ...], dict[str, Any]]
+"""What one call of a module received: (args, kwargs), tensors as fake tensors."""
+
+
+class CaptureError(SpyreDslError):
+    """The model could not be exported; ``__cause__`` is torch's own error."""
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A model as one graph.
+
+    ``calls`` maps each module's path to what every call of it received, in call order. Its tensors are fake: they
+    have the sizes (symbolic where dynamic) and dtypes of the real ones, and no data.
+    """
+
+    model: torch.nn.Module = field(repr=False)
+    program: ExportedProgram = field(repr=False)
+    graph: CanonicalGraph = field(repr=False)
+    calls: Mapping[str, Sequence[Received]] = field(repr=False)
+
+
+def capture(
+    model: torch.nn.Module,
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    functional: bool = True,
+) -> Capture:
+    """Exports ``model`` with all dimensions of its tensor inputs open, and canonicalizes the graph.
+
+    Weights are not copied and may be on the meta device. The model is put back as it was: in evaluation mode or not,
+    with the hooks it had. With ``functional`` a graph that writes in place is made functional (only then, because that
+    traces it a second time).
+
+    Raises CaptureError if torch cannot export the model with these inputs.
+    """
+    inputs = dict(kwargs or {})
+    calls: dict[str, list[Received]] = {}
+    with ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        stack.enter_context(exportable(model))
+        stack.enter_context(_recording(model, calls))
+        program = _export(model, args, inputs)
+        if functional and any(writes_in_place(node) for node in program.graph.nodes):
+            program = program.run_decompositions({})
+    return Capture(model, program, canonicalize(program), calls)
+
+
+def _export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
+    shapes = (dynamic_shapes(args), dynamic_shapes(kwargs))
+    merged = shapes[1] if not args else None
+    try:
+        return torch.export.export(model, args, kwargs, strict=False, dynamic_shapes=merged if not args else _by_place(*shapes))
+    except Exception as error:
+        raise CaptureError(f"{type(model).__name__} cannot be exported with these inputs: {_first_line(error)}") from error
+
+
+@contextmanager
+def _recording(model: torch.nn.Module, calls: dict[str, list[Received]]) -> Iterator[None]:
+    """Notes what every module receives while the export runs the model's Python."""
+    with ExitStack() as stack:
+        for path, module in model.named_modules():
+
+            def note(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], path: str = path) -> None:
+                calls.setdefault(path, []).append((tuple(args), dict(kwargs)))
+
+            stack.callback(module.register_forward_pre_hook(note, with_kwargs=True).remove)
+        yield
+
+
+def _by_place(args: Any, kwargs: Any) -> Any:
+    return {"args": args, "kwargs": kwargs}
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
