@@ -39,6 +39,7 @@ KINDS: Final = (
     Kind("normal"),
     Kind("one nonfinite", (NONFINITE,)),
     Kind("edges", (HUGE,)),
+    Kind("zeros and subnormals"),
     Kind("integers"),
     Kind("masked rows", (MASKED_ROWS,)),
     Kind("all magnitudes", (HUGE,)),
@@ -92,11 +93,20 @@ def _signs(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 def _edges(shape: tuple[int, ...], limits: torch.finfo, generator: torch.Generator) -> torch.Tensor:
     largest = min(limits.max, _LARGEST_DRAWN)
+    return _one_of([*_near_zero(limits), largest, -largest], shape, generator)
+
+
+def _zeros_and_subnormals(shape: tuple[int, ...], limits: torch.finfo, generator: torch.Generator) -> torch.Tensor:
+    return _one_of(_near_zero(limits), shape, generator)
+
+
+def _near_zero(limits: torch.finfo) -> list[float]:
     subnormal = limits.smallest_normal * limits.eps
-    pool = torch.tensor(
-        [0.0, -0.0, 1.0, -1.0, limits.eps, limits.smallest_normal, subnormal, -subnormal, largest, -largest],
-        dtype=torch.float64,
-    )
+    return [0.0, -0.0, 1.0, -1.0, limits.eps, limits.smallest_normal, subnormal, -subnormal]
+
+
+def _one_of(values: list[float], shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    pool = torch.tensor(values, dtype=torch.float64)
     return pool[torch.randint(0, len(pool), shape, generator=generator)]
 
 
@@ -133,6 +143,7 @@ _FLOATS: Final[Mapping[str, Callable[[tuple[int, ...], torch.finfo, torch.Genera
     "masked rows": _normal,
     "all magnitudes": _all_magnitudes,
     "edges": _edges,
+    "zeros and subnormals": _zeros_and_subnormals,
     "one nonfinite": _with_nonfinite(0.0),
     "many nonfinite": _with_nonfinite(0.1),
 }

@@ -1,0 +1,129 @@
+"""Other shapes and dtypes for an in-file test, so that a claim is tried where its author did not look.
+
+The test's dimensions are atoms: each distinct extent, and each literal of ``before`` that could be one. A variant
+gives every atom a new value; one that is a multiple or a product of smaller atoms stays so (384 beside 12 and 32
+becomes 5 * 80). Whether the guesses hold together is not argued but tried: ``before`` must have a value on the meta
+device, and the rule must still match.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, Final
+
+import torch
+
+from spyre_dsl.evidence.expressions import EvaluationError, Scope, evaluate
+from spyre_dsl.language.adapter import TestCase, TestInput
+from spyre_dsl.language.functions import FLOAT_DTYPES
+from spyre_dsl.language.syntax import Expression, Keyword, Number, walk
+
+_EXTENTS: Final = (1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128)
+_LEAST_ATOM: Final = 4
+"""Smaller literals are more likely dims, exponents or counts than extents."""
+
+_MOST_ELEMENTS: Final = 60_000
+_DTYPES: Final = ("float16", "bfloat16", "float32")
+
+
+def variants(case: TestCase, roots: Mapping[str, Any], seed: int, attempts: int = 200) -> Iterator[TestCase]:
+    """``case`` itself, then versions of it with other extents, ranks and dtypes on which ``before`` has a value.
+
+    ``roots`` is what ``stack``, ``config`` and ``self`` mean. Nothing comes twice.
+    """
+    seen = {_key(case)}
+    yield case
+    if case.before is None:
+        return
+    chance = random.Random(seed)
+    for _ in range(attempts):
+        variant = _variant(case, chance)
+        if _key(variant) not in seen and _has_value(variant, roots):
+            seen.add(_key(variant))
+            yield variant
+
+
+def _key(case: TestCase) -> Any:
+    return case.inputs, case.before
+
+
+def _variant(case: TestCase, chance: random.Random) -> TestCase:
+    mapping = _new_extents(_atoms(case), chance)
+    dtype = chance.choice((None, None, *_DTYPES))
+    leading = chance.choice((None, None, None, "more", "fewer"))
+    inputs = tuple(_changed(given, mapping, dtype, leading, chance.choice((2, 3))) for given in case.inputs)
+    assert case.before is not None
+    return replace(case, inputs=inputs, before=_with_numbers(case.before, mapping), after=None)
+
+
+def _atoms(case: TestCase) -> list[int]:
+    extents = {extent for given in case.inputs for extent in given.shape if extent > 1}
+    literals = {
+        node.value for node in walk(case.before) if isinstance(node, Number) and isinstance(node.value, int)
+    } if case.before is not None else set()  # fmt: skip
+    return sorted(extents | {value for value in literals if value >= _LEAST_ATOM})
+
+
+def _new_extents(atoms: Sequence[int], chance: random.Random) -> dict[int, int]:
+    mapping: dict[int, int] = {}
+    for atom in atoms:
+        derived = _derived(atom, mapping, chance)
+        mapping[atom] = derived if derived is not None else chance.choice((atom, *_EXTENTS))
+    return mapping
+
+
+def _derived(atom: int, mapping: Mapping[int, int], chance: random.Random) -> int | None:
+    """The new value of an atom that is made of smaller ones: ``a * b`` for two of them, or ``a`` a few times."""
+    products = [mapping[a] * mapping[atom // a] for a in mapping if a > 1 and atom % a == 0 and atom // a in mapping]
+    multiples = [mapping[a] * (atom // a) for a in mapping if a >= _LEAST_ATOM and atom % a == 0 and atom // a <= 8]
+    choices = products or multiples
+    return chance.choice(choices) if choices else None
+
+
+def _changed(
+    given: TestInput, mapping: Mapping[int, int], dtype: str | None, leading: str | None, extra: int
+) -> TestInput:
+    shape = tuple(mapping.get(extent, extent) for extent in given.shape)
+    if leading == "more" and not given.parameter:
+        shape = (extra, *shape)
+    if leading == "fewer" and not given.parameter:
+        shape = shape[1:]
+    new_dtype = dtype if dtype is not None and given.dtype in FLOAT_DTYPES else given.dtype
+    return replace(given, shape=shape, dtype=new_dtype)
+
+
+def _with_numbers(node: Any, mapping: Mapping[int, int]) -> Any:
+    """The expression with its extents replaced; whatever is no number is rebuilt around them."""
+    if isinstance(node, Number):
+        new = mapping.get(node.value) if isinstance(node.value, int) else None
+        return node if new is None else replace(node, value=new)
+    if isinstance(node, tuple):
+        return tuple(_with_numbers(item, mapping) for item in node)
+    if isinstance(node, (*Expression.__args__, Keyword)):
+        parts = {part.name: getattr(node, part.name) for part in fields(node)}
+        return replace(node, **{name: _with_numbers(value, mapping) for name, value in parts.items()})
+    return node
+
+
+def _has_value(case: TestCase, roots: Mapping[str, Any]) -> bool:
+    if sum(_elements(given.shape) for given in case.inputs) > _MOST_ELEMENTS:
+        return False
+    names = {
+        given.name: torch.empty(given.shape, dtype=getattr(torch, given.dtype), device="meta") for given in case.inputs
+    }
+    assert case.before is not None
+    try:
+        evaluate(case.before, Scope(names=names, roots=roots))
+    except EvaluationError:
+        return False
+    return True
+
+
+def _elements(shape: Sequence[int]) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
