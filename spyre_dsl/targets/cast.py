@@ -35,11 +35,3 @@ def _saved_buffers(model: torch.nn.Module) -> list[torch.Tensor]:
 def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """A new tensor in ``dtype`` for a floating-point one, and a copy of any other."""
     return tensor.to(dtype, copy=True) if tensor.is_floating_point() else tensor.clone()
-
-
-def cast_inputs(inputs: Any, dtype: torch.dtype) -> dict[str, Any]:
-    """Keyword arguments with floating-point tensors in ``dtype``; everything else as it is."""
-    return {
-        name: value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-        for name, value in inputs.items()
-    }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
+from spyre_dsl.targets.call import Inputs, as_call
 from spyre_dsl.targets.protocol import Outcome
 
 
@@ -23,9 +23,10 @@ class CpuTarget:
         shared = [*model.parameters(), *model.buffers()]
         return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
 
-    def run(self, model: torch.nn.Module, inputs: Mapping[str, Any], stack: Any) -> Outcome:
+    def run(self, model: torch.nn.Module, inputs: Inputs, stack: Any) -> Outcome:
         """One forward under ``no_grad``; nothing is ever refused, and ``stack`` is not looked at."""
+        args, kwargs = as_call(inputs)
         started = time.perf_counter()
         with torch.no_grad():
-            outputs = model(**inputs)
+            outputs = model(*args, **kwargs)
         return Outcome(outputs, seconds=time.perf_counter() - started)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 
 from spyre_dsl.language.diagnostics import SpyreDslError
+from spyre_dsl.targets.call import Inputs
 
 
 class TargetError(SpyreDslError):
@@ -67,6 +67,6 @@ class Target(Protocol):
         """A model as this target takes it; the argument is left untouched."""
         ...
 
-    def run(self, model: torch.nn.Module, inputs: Mapping[str, Any], stack: Any) -> Outcome:
-        """Run a prepared model on keyword ``inputs``; what the stack refuses comes back as refusals."""
+    def run(self, model: torch.nn.Module, inputs: Inputs, stack: Any) -> Outcome:
+        """Run a prepared model once on ``inputs``; what the stack refuses comes back as refusals."""
         ...

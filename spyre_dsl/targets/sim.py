@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 import spyre_sim
-from spyre_dsl.targets.cast import cast_copy, cast_inputs
+from spyre_dsl.targets.call import Inputs, cast_inputs
+from spyre_dsl.targets.cast import cast_copy
 from spyre_dsl.targets.protocol import HostFallback, Outcome, Refused
 
 
@@ -23,15 +23,15 @@ class SimTarget:
         """A float16 copy: models reach the device in float16 (fact R3)."""
         return cast_copy(model, torch.float16)
 
-    def run(self, model: torch.nn.Module, inputs: Mapping[str, Any], stack: Any) -> Outcome:
+    def run(self, model: torch.nn.Module, inputs: Inputs, stack: Any) -> Outcome:
         """Compile and run; when the stack refuses anything, all that it refuses comes back instead of outputs."""
         started = time.perf_counter()
-        arguments = cast_inputs(inputs, self.dtype)
+        args, kwargs = cast_inputs(inputs, self.dtype)
         try:
-            compiled = spyre_sim.compile(model, (), arguments, stack=stack)
-            outputs = compiled(**arguments)
+            compiled = spyre_sim.compile(model, args, kwargs, stack=stack)
+            outputs = compiled(*args, **kwargs)
         except (spyre_sim.CompileError, spyre_sim.RunError) as problem:
-            refusals = tuple(map(_refused, spyre_sim.check(model, (), arguments, stack=stack)))
+            refusals = tuple(map(_refused, spyre_sim.check(model, args, kwargs, stack=stack)))
             return Outcome(None, refusals=refusals or (_refused(problem),), seconds=time.perf_counter() - started)
         fallbacks = tuple(HostFallback(f.op, f.module_path, f.source_line) for f in compiled.report.host_fallbacks)
         return Outcome(outputs, compiled.report.kernels, fallbacks, (), time.perf_counter() - started)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from spyre_dsl.targets.cast import cast_copy, cast_inputs
+from spyre_dsl.targets.call import Inputs, cast_inputs
+from spyre_dsl.targets.cast import cast_copy
 from spyre_dsl.targets.protocol import Outcome, Refused, TargetError
 
 
@@ -33,14 +33,14 @@ class SpyreTarget:
         """A float16 copy on the CPU; it is planned and patched there and moves to the device when it runs."""
         return cast_copy(model, torch.float16)
 
-    def run(self, model: torch.nn.Module, inputs: Mapping[str, Any], stack: Any) -> Outcome:
+    def run(self, model: torch.nn.Module, inputs: Inputs, stack: Any) -> Outcome:
         """Move to the device, compile, run, and bring the outputs back; the first error of the stack is the refusal."""
         started = time.perf_counter()
-        on_device = {name: _move(value, self.device) for name, value in cast_inputs(inputs, self.dtype).items()}
+        args, kwargs = _move(cast_inputs(inputs, self.dtype), self.device)
         try:
             compiled = torch.compile(model.to(self.device), dynamic=False)
             with torch.no_grad():
-                outputs = _move(compiled(**on_device), "cpu")
+                outputs = _move(compiled(*args, **kwargs), "cpu")
         except RuntimeError as problem:  # the stack's Unsupported and Inductor's wrappers are all RuntimeErrors
             refusal = Refused("", "", "", str(problem), kind="unsupported")
             return Outcome(None, refusals=(refusal,), seconds=time.perf_counter() - started)

@@ -1,0 +1,69 @@
+"""What the stack still refuses, and which adapter of the set could bridge it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from spyre_dsl.language.adapter import AdapterSet
+from spyre_dsl.targets.protocol import Refused
+
+
+class PatchPlace(Protocol):
+    """What is needed of a patch: the adapter, and where in the model it goes."""
+
+    @property
+    def adapter(self) -> str: ...
+    @property
+    def module_path(self) -> str: ...
+    @property
+    def source_line(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One refusal of the stack at one place, with the adapters that bridge such a thing.
+
+    ``bridges`` names the adapters whose rules fire at this very place; ``related`` those that cite the same fact and
+    have no match here.
+    """
+
+    refused: Refused
+    bridges: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> tuple[str, str, str, str]:
+        """What repeats over the layers of a model: the op, its place without layer numbers, the line, the fact."""
+        path = ".".join("*" if part.isdigit() else part for part in self.refused.module_path.split("."))
+        return (self.refused.op, path, self.refused.source_line, self.refused.fact)
+
+
+def find_gaps(refusals: Iterable[Refused], adapters: AdapterSet, patches: Sequence[PatchPlace]) -> tuple[Gap, ...]:
+    """Each refusal with what could bridge it.
+
+    ``patches`` are those that a plan with all of ``adapters`` would make on the unpatched model, applied or not.
+    """
+    citing: dict[str, set[str]] = {}
+    for adapter in adapters.adapters:
+        for fact in adapter.gap.evidence:
+            citing.setdefault(fact, set()).add(adapter.name)
+    return tuple(_gap(refused, citing, patches) for refused in refusals)
+
+
+def _gap(refused: Refused, citing: dict[str, set[str]], patches: Sequence[PatchPlace]) -> Gap:
+    cited = set().union(*(citing.get(fact, set()) for fact in refused.fact.replace(",", " ").split()))
+    on_line = {patch.adapter for patch in patches if refused.source_line and patch.source_line == refused.source_line}
+    in_module = {patch.adapter for patch in patches if patch.module_path == refused.module_path}
+    firing = {patch.adapter for patch in patches}
+    bridges = (on_line & in_module) or (in_module & cited) or (cited & firing)
+    return Gap(refused, tuple(sorted(bridges)), tuple(sorted(cited - bridges)))
+
+
+def grouped(gaps: Sequence[Gap]) -> list[tuple[Gap, int]]:
+    """One gap of each group with how many there are, in the order in which they first appear."""
+    groups: dict[tuple[str, str, str, str], list[Gap]] = {}
+    for gap in gaps:
+        groups.setdefault(gap.group, []).append(gap)
+    return [(members[0], len(members)) for members in groups.values()]

@@ -1,0 +1,101 @@
+"""The result of an assessment as plain data; ``to_json`` gives the form of schema/report.schema.json."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from spyre_dsl.assessment.gaps import Gap
+from spyre_dsl.targets.comparison import Comparison
+from spyre_dsl.targets.protocol import HostFallback
+
+PASS = "pass"
+GAPS = "gaps"
+WRONG = "wrong-numbers"
+UNPROVED = "claims-refuted"
+PLANNED = "planned"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that ``spyre-dsl apply`` says.
+
+    ``verdict``: ``pass``; ``gaps`` (the stack refuses something, so there are no numbers); ``wrong-numbers``;
+    ``claims-refuted`` (--verify found a rule whose ``math`` does not hold); ``planned`` (--dry-run).
+    ``plan`` is None without adapters. ``kernels`` is None where the target counts none.
+    """
+
+    model: str
+    source: str
+    parameters: int
+    stack: str
+    target: str
+    batch: tuple[int, ...]
+    verdict: str
+    adapters: tuple[str, ...] = ()
+    plan: Any = None
+    comparison: Comparison | None = None
+    gaps: tuple[Gap, ...] = ()
+    kernels: int | None = None
+    host_fallbacks: tuple[HostFallback, ...] = ()
+    claims: tuple[Any, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    timings: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """0 when it passes (or was only planned), 1 otherwise."""
+        return 0 if self.verdict in (PASS, PLANNED) else 1
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """The report as a JSON object; null stands where there is no number."""
+    compared = report.comparison
+    numbers = asdict(compared) if compared else dict.fromkeys(Comparison.__dataclass_fields__)
+    return {
+        "model": report.model,
+        "source": report.source,
+        "parameters": report.parameters,
+        "stack": report.stack,
+        "target": report.target,
+        "batch": list(report.batch),
+        "verdict": report.verdict,
+        **numbers,
+        "adapters": list(report.adapters),
+        "patches": [_patch(patch) for patch in report.plan.patches] if report.plan else [],
+        "unmatched": [str(found) for found in report.plan.unmatched] if report.plan else [],
+        "gaps": [_gap(gap) for gap in report.gaps],
+        "kernels": report.kernels,
+        "host_fallbacks": [asdict(fallback) for fallback in report.host_fallbacks],
+        "claims": [_claim(claim) for claim in report.claims],
+        "notes": list(report.notes),
+        "seconds": round(report.seconds, 3),
+        "timings": {name: round(seconds, 3) for name, seconds in report.timings.items()},
+    }
+
+
+def _patch(patch: Any) -> dict[str, Any]:
+    names = ("adapter", "rule", "owner", "module_path", "source_line", "before", "after")
+    return {name: getattr(patch, name) for name in names}
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    values = asdict(gap.refused)
+    shape = values["shape"]
+    return {
+        **values,
+        "shape": None if shape is None else list(shape),
+        "bridges": list(gap.bridges),
+        "related": list(gap.related),
+    }
+
+
+def _claim(claim: Any) -> dict[str, Any]:
+    return {
+        "adapter": str(claim.adapter),
+        "rule": str(claim.rule),
+        "module_path": str(claim.module_path),
+        "holds": bool(claim.holds),
+        "detail": str(claim.detail),
+    }

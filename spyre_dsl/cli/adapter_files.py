@@ -1,0 +1,43 @@
+"""The adapters and the stack that a command works with, found and checked before anything heavy is imported."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spyre_dsl.language.adapter import AdapterSet
+from spyre_dsl.language.collection import load
+from spyre_dsl.language.diagnostics import SpyreDslError
+from spyre_dsl.language.resources import adapters_folder
+
+if TYPE_CHECKING:
+    from spyre_sim import Stack
+
+LOCAL = Path("adapters.d")
+
+
+def default_folder() -> Path:
+    """``./adapters.d`` if there is one, else the adapters that come with the product."""
+    return LOCAL if LOCAL.is_dir() else adapters_folder()
+
+
+def load_adapters(paths: Sequence[str] = ()) -> AdapterSet:
+    """The checked adapters of ``paths``, or the default ones. Raises as ``spyre_dsl.load`` does."""
+    return load(*(paths or [default_folder()]))
+
+
+def load_stack(name: str) -> Stack:
+    """The stack profile ``name``. Raises SpyreDslError, with the nearest name, if there is none."""
+    import spyre_sim
+
+    names = list(spyre_sim.stack_names())
+    if name not in names and not Path(name).is_file():
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+        hint = f"did you mean `{near[0]}`? " if near else ""
+        raise SpyreDslError(f"no stack `{name}`\n  help: {hint}there are {', '.join(names)}")
+    try:
+        return spyre_sim.load_stack(name)
+    except (ValueError, OSError) as problem:
+        raise SpyreDslError(f"the stack profile {name} cannot be used: {problem}") from problem

@@ -1,0 +1,126 @@
+"""``spyre-dsl apply MODEL``: patch a model, run it on a target, and say whether the numbers hold."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spyre_dsl.language.diagnostics import SpyreDslError
+
+if TYPE_CHECKING:
+    from spyre_dsl.assessment.report import Report
+    from spyre_dsl.cli.progress import Progress
+    from spyre_dsl.models.loading import LoadedModel
+
+UNUSABLE = 2
+
+
+def add_parser(subparsers: Any) -> None:
+    """Declare the command and its options."""
+    parser = subparsers.add_parser(
+        "apply",
+        help="patch a model, run it, and compare it with the float32 reference",
+        description="Plan the adapters' patches for a model, apply them to a copy, run it on a target, and compare the "
+        "result with the unpatched model in float32 on the CPU. Exit code 0: it passes; 1: gaps remain or the numbers "
+        "are wrong; 2: the input cannot be used.",
+    )
+    add_model_arguments(parser)
+    parser.add_argument("--target", choices=("sim", "cpu", "spyre"), default="sim", help="where to run (sim)")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
+    parser.add_argument("--verify", action="store_true", help="check the math claim of every match inside the model")
+    parser.add_argument("--no-adapters", action="store_true", help="leave the model unpatched; say what would bridge")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (schema/report.schema.json)")
+    parser.add_argument("--report", metavar="FILE", type=Path, help="write the JSON object to FILE too")
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that say which model, which inputs, which adapters and which stack."""
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="a folder, a hub id, or pkg:IMPORT_NAME/FOLDER")
+    parser.add_argument("--config", metavar="FILE", help="build the model from this config.json instead")
+    parser.add_argument("--random-weights", action="store_true", help="with --config: draw the weights from --seed")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random weights (0)")
+    parser.add_argument("--text", action="append", default=[], metavar="TEXT", help="a text to run (repeatable)")
+    parser.add_argument(
+        "--adapters", action="append", default=[], metavar="PATH", help="adapter files or folders (./adapters.d)"
+    )
+    parser.add_argument("--stack", default="2026-06", metavar="NAME", help="the stack profile (2026-06)")
+    parser.add_argument(
+        "--model-packages", action="append", default=[], metavar="FILE", help="more packages that carry models"
+    )
+    parser.add_argument("--trust-remote-code", action="store_true", help="run code that comes with the checkpoint")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns the exit code."""
+    from spyre_dsl.cli.progress import Progress
+
+    try:
+        report = _assess(arguments, Progress())
+        text = _json(report)
+        if arguments.report is not None:
+            arguments.report.write_text(text + "\n", encoding="utf-8")
+    except (SpyreDslError, OSError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return UNUSABLE
+    print(text if arguments.json else _text(report))
+    return report.exit_code
+
+
+def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
+    from spyre_dsl.cli.adapter_files import load_adapters, load_stack
+
+    # What is quick to find wrong comes first: options, the stack, the rule files; then torch and the model.
+    check_model_arguments(arguments)
+    stack = load_stack(arguments.stack)
+    adapters = load_adapters(arguments.adapters)
+    with progress.step("loading torch and transformers"):
+        from spyre_dsl.assessment.assess import Request, assess
+        from spyre_dsl.models.inputs import make_inputs
+        from spyre_dsl.targets.choose import choose
+    target = choose(arguments.target)
+    loaded = open_model(arguments, progress)
+    inputs = make_inputs(loaded, arguments.text)
+    request = Request(adapters, stack, not arguments.no_adapters, arguments.dry_run, arguments.verify)
+    return assess(loaded, inputs, target, request, progress.step)
+
+
+def check_model_arguments(arguments: argparse.Namespace) -> None:
+    """Raise SpyreDslError for options that do not go together."""
+    if (arguments.model is None) == (arguments.config is None):
+        raise SpyreDslError("name a MODEL, or give --config FILE; one of the two")
+    weightless = getattr(arguments, "dry_run", True)
+    if arguments.config and not arguments.random_weights and not weightless:
+        raise SpyreDslError("a config alone has no weights\n  help: add --random-weights, or --dry-run to plan only")
+    if arguments.random_weights and not arguments.config:
+        raise SpyreDslError("--random-weights needs --config FILE")
+
+
+def open_model(arguments: argparse.Namespace, progress: Progress) -> LoadedModel:
+    """The model that the options name. A config without --random-weights is built without weights."""
+    from spyre_dsl.models.loading import load_model, random_model
+
+    if arguments.config:
+        with progress.step(f"building the model of {arguments.config}"):
+            return random_model(
+                arguments.config, seed=arguments.seed, trust_remote_code=arguments.trust_remote_code,
+                device="cpu" if arguments.random_weights else "meta",
+            )  # fmt: skip
+    with progress.step(f"loading {arguments.model}"):
+        return load_model(
+            arguments.model, packages=arguments.model_packages, trust_remote_code=arguments.trust_remote_code
+        )
+
+
+def _json(report: Report) -> str:
+    from spyre_dsl.assessment.report import to_json
+
+    return json.dumps(to_json(report), indent=2, allow_nan=False)
+
+
+def _text(report: Report) -> str:
+    from spyre_dsl.cli.report_text import render
+
+    return render(report)

@@ -1,0 +1,110 @@
+"""A report for people: the plan, the gaps that remain, the numbers, the verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from spyre_dsl.assessment.gaps import Gap, grouped
+from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
+from spyre_dsl.targets.comparison import Comparison
+
+_VERDICTS = {
+    PASS: "PASS: the numbers agree with the float32 reference",
+    GAPS: "GAPS: the stack refuses this model",
+    WRONG: "WRONG NUMBERS: it ran, and is too far from the float32 reference",
+    UNPROVED: "CLAIMS REFUTED: a rule changes what the model computes",
+    PLANNED: "PLANNED: nothing was run",
+}
+
+
+def render(report: Report) -> str:
+    """The whole report as lines of plain text."""
+    parts = [_heading(report), _plan(report), _claims(report), _gaps(report), _fallbacks(report), _numbers(report)]
+    verdict = f"verdict: {_VERDICTS[report.verdict]} ({report.seconds:.1f} s)"
+    return "\n\n".join([*(part for part in parts if part), verdict])
+
+
+def _heading(report: Report) -> str:
+    rows, width = (*report.batch, 0)[:2]
+    lines = [
+        f"model:   {report.model} ({report.source}, {report.parameters / 1e6:.1f} million parameters)",
+        f"target:  {report.target}, stack {report.stack}, batch of {rows} x {width} tokens",
+    ]
+    return "\n".join([*lines, *(f"note:    {note}" for note in report.notes)])
+
+
+def _plan(report: Report) -> str:
+    if report.plan is None:
+        return "no adapters applied"
+    warnings = [f"warning: {found}" for found in report.plan.unmatched]
+    return "\n".join([str(report.plan).rstrip(), *warnings])
+
+
+def _claims(report: Report) -> str:
+    if not report.claims:
+        return ""
+    refuted = [claim for claim in report.claims if not claim.holds]
+    lines = [f"math claims checked inside the model: {len(report.claims)}, refuted: {len(refuted)}"]
+    lines += [f"  {claim.adapter}/{claim.rule} at {claim.module_path}: {claim.detail}" for claim in refuted]
+    return "\n".join(lines)
+
+
+def _gaps(report: Report) -> str:
+    if not report.gaps:
+        return ""
+    lines = [f"gaps that remain: {len(report.gaps)}"]
+    for gap, count in grouped(report.gaps):
+        lines += _gap(gap, count)
+    return "\n".join(lines)
+
+
+def _gap(gap: Gap, count: int) -> list[str]:
+    refused = gap.refused
+    path = gap.group[1] if count > 1 else refused.module_path
+    times = f"  x {count}" if count > 1 else ""
+    place = ", ".join(part for part in (path or "the model itself", refused.source_line) if part)
+    fact = f" [{refused.fact}]" if refused.fact else ""
+    return [
+        f"  {refused.op or 'compilation'} in {place}{times}",
+        *(f"    {line}" for line in f"{refused.text}{fact}".splitlines()),
+        f"    bridge: {_bridge(gap)}",
+    ]
+
+
+def _bridge(gap: Gap) -> str:
+    if gap.bridges:
+        return ", ".join(gap.bridges)
+    if gap.related:
+        return f"no adapter matches here ({', '.join(gap.related)} is for this fact: see spyre-dsl why)"
+    return "no adapter"
+
+
+def _fallbacks(report: Report) -> str:
+    if not report.host_fallbacks:
+        return ""
+    counts = Counter(fallback.op for fallback in report.host_fallbacks)
+    return "on the host: " + ", ".join(f"{op} x {count}" if count > 1 else op for op, count in counts.most_common())
+
+
+def _numbers(report: Report) -> str:
+    compared = report.comparison
+    if compared is None:
+        return ""
+    on_host = len(report.host_fallbacks)
+    kernels = "" if report.kernels is None else f"\nkernels: {report.kernels}, host fallbacks: {on_host}"
+    return (
+        f"token cosine: min {_number(compared.min_token_cosine)}, mean {_number(compared.mean_token_cosine)}; "
+        f"pooled {_number(compared.pooled_cosine)}\n"
+        f"largest difference: {_number(compared.max_abs_diff)}; not finite: {compared.nonfinite}"
+        f"{_tokens(compared)}{kernels}"
+    )
+
+
+def _tokens(compared: Comparison) -> str:
+    if compared.same_tokens is None:
+        return ""
+    return f"; greedy tokens: {'all the same' if compared.same_tokens else f'{compared.token_mismatches} differ'}"
+
+
+def _number(value: float | None) -> str:
+    return "none (not finite)" if value is None else f"{value:.6f}"
