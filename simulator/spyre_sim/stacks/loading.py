@@ -1,0 +1,147 @@
+"""From a profile file to a Stack: resolve the public facts at the profile's date, then apply what it changes.
+
+A profile `extends` the facts, another profile by name, or a file next to it; its own keys win over those it extends.
+Profiles that come with the package are trusted; others are validated first, and every problem is reported with its
+line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from datetime import date
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from . import facts
+from .model import Constants, Numerics, Stack
+from .validation import Problem, problems_of
+from .yaml_files import read_mapping
+
+FOLDER = Path(__file__).parent
+DEFAULT = "2026-06"
+
+
+class StackError(ValueError):
+    """A profile that cannot be used: `problems` holds each with its line."""
+
+    def __init__(self, path: Path, problems: Iterable[Problem]) -> None:
+        self.path = path
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{path}:{problem}" for problem in self.problems))
+
+
+class UnknownStack(LookupError):
+    """No profile of that name; the message has the nearest name and all of them."""
+
+
+@cache
+def stack_names() -> tuple[str, ...]:
+    """The names of the profiles that come with the package, by date, `ideal` last."""
+    return tuple(sorted((path.stem for path in FOLDER.glob("*.yaml")), key=lambda name: (name == "ideal", name)))
+
+
+def load_stack(name_or_path: str | os.PathLike[str] | Stack = DEFAULT) -> Stack:
+    """The profile of that name, or in that file; a Stack is returned as it is.
+
+    Raises UnknownStack for a name that does not exist and StackError for a file with problems in it.
+    """
+    if isinstance(name_or_path, Stack):
+        return name_or_path
+    text = os.fspath(name_or_path)
+    if text in stack_names():
+        return _load_named(text)
+    if isinstance(name_or_path, str) and not _looks_like_a_file(text):
+        raise UnknownStack(_unknown(text))
+    return _load_file(Path(text))
+
+
+def _looks_like_a_file(text: str) -> bool:
+    return text.endswith((".yaml", ".yml")) or os.sep in text or "/" in text
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, stack_names(), n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"no stack profile {name!r}{hint} There are {', '.join(stack_names())}, or give the path of a .yaml file."
+
+
+@cache
+def _load_named(name: str) -> Stack:
+    return _build(_chain(FOLDER / f"{name}.yaml", trusted=True))
+
+
+def _load_file(path: Path) -> Stack:
+    return _build(_chain(path, trusted=False))
+
+
+def _chain(path: Path, *, trusted: bool) -> list[Mapping[str, Any]]:
+    """The profile's mapping after those it extends, outermost ancestor first."""
+    chain: list[Mapping[str, Any]] = []
+    seen: list[Path] = []
+    while True:
+        if path.resolve() in seen:
+            loop = " -> ".join(str(step.name) for step in [*seen, path])
+            raise StackError(path, [Problem(1, f"extends itself: {loop}")])
+        seen.append(path.resolve())
+        if not trusted:
+            found = problems_of(path)
+            if found:
+                raise StackError(path, found)
+        profile = read_mapping(path)
+        chain.insert(0, profile)
+        parent = profile["extends"]
+        if parent == "facts":
+            return chain
+        trusted = parent in stack_names()
+        path = FOLDER / f"{parent}.yaml" if trusted else path.parent / parent
+
+
+def _build(chain: list[Mapping[str, Any]]) -> Stack:
+    merged: dict[str, Any] = {}
+    for profile in chain:
+        merged |= profile
+    day: date = merged["date"]
+    sections = {key: _overrides(chain, key) for key in ("numerics", "constants", "dtypes", "ops")}
+    removed, added = _defect_changes(chain)
+    constants = Constants(**_fields_of(Constants, facts.dated("constants", day) | sections["constants"]))
+    return Stack(
+        name=merged["name"],
+        date=day,
+        title=merged["title"],
+        constants=constants,
+        numerics=Numerics(**_fields_of(Numerics, facts.dated("numerics", day) | sections["numerics"])),
+        dtypes=MappingProxyType(
+            {name: held for name, held in (facts.dated("dtypes", day) | sections["dtypes"]).items() if held}
+        ),
+        ops=MappingProxyType(facts.ops_at(day, sections["ops"])),
+        defects=MappingProxyType(facts.defects_at(day, removed, added)),
+        aliases=facts.aliases(),
+        enforces_limits=merged.get("enforces_limits", True),
+        stick=constants.bytes_in_stick // 2,
+    )
+
+
+def _overrides(chain: list[Mapping[str, Any]], key: str) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for profile in chain:
+        merged |= profile.get(key, {})
+    return merged
+
+
+def _defect_changes(chain: list[Mapping[str, Any]]) -> tuple[frozenset[str], frozenset[str]]:
+    removed: set[str] = set()
+    added: set[str] = set()
+    for changes in (profile.get("defects", {}) for profile in chain):
+        gone = set(facts.defects()) if changes.get("remove") == "all" else set(changes.get("remove", ()))
+        new = set(changes.get("add", ()))
+        removed, added = (removed | gone) - new, (added - gone) | new
+    return frozenset(removed), frozenset(added)
+
+
+def _fields_of(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {field.name: values[field.name] for field in fields(kind)}
