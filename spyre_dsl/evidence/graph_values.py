@@ -13,7 +13,7 @@ import sympy
 import torch
 from torch.utils import _pytree as pytree
 
-from spyre_dsl.evidence.tensors import Lifted, LiftedTensors
+from spyre_dsl.evidence.tensors import Tensors
 from spyre_dsl.graphs.node import CanonicalGraph, Node, SymbolicSize, Value
 from spyre_dsl.language.functions import DTYPES
 from spyre_dsl.language.vocabulary import find_op
@@ -61,10 +61,10 @@ class GraphValues:
 
     def __init__(
         self,
-        tensors: LiftedTensors,
+        tensors: Tensors,
         sizes: Sizes,
-        given: Mapping[Node, Lifted],
-        leaf: Callable[[Node], Lifted],
+        given: Mapping[Node, Any],
+        leaf: Callable[[Node], Any],
     ) -> None:
         self._tensors = tensors
         self._sizes = sizes

@@ -33,6 +33,10 @@ def _method(name: str) -> Callable[..., Any]:
     return call
 
 
+def _positional(overload: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda **arguments: overload(*arguments.values())
+
+
 def _index(input: torch.Tensor, indices: Any) -> torch.Tensor:
     return _aten.index.Tensor(input, list(indices))
 
@@ -63,6 +67,8 @@ def _full_like_new(name: str) -> Callable[..., Any]:
     return call
 
 
+_UPSAMPLING: Final = ("upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d")
+
 _SPECIAL: Final[Mapping[str, Callable[..., Any]]] = {
     "scaled_dot_product_attention": _attention,
     "slice": _slice,
@@ -88,6 +94,8 @@ _SPECIAL: Final[Mapping[str, Callable[..., Any]]] = {
     "fill": lambda input, value: torch.full_like(input, value),
     "einsum": lambda equation, operands: torch.einsum(equation, *operands),
     "lift_fresh_copy": lambda input: input.clone(),
+    "linalg_vector_norm": lambda x, **rest: torch.linalg.vector_norm(x, **rest),
+    **{name: _positional(getattr(_aten, name).vec) for name in _UPSAMPLING},
 }
 """The few ops whose documented arguments are no function of ``torch`` or ``torch.nn.functional`` as they stand."""
 
