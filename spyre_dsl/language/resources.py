@@ -18,7 +18,7 @@ def resource(name: str) -> Path:
     Raises:
         FileNotFoundError: neither the clone nor the wheel has it; the message says where it was looked for.
     """
-    places = (_PACKAGE.parent / name, _PACKAGE / "_data" / name)
+    places = (_PACKAGE / "_data" / name, _PACKAGE.parent / name)
     for place in places:
         if place.exists():
             return place

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from spyre_dsl.language.document import Scalar
 from spyre_dsl.language.syntax import Span
 
 
@@ -45,3 +46,11 @@ class OffsetMap:
         """The file's range for the value's range; an empty range stays empty."""
         first = self.start(start)
         return Span(first, max(first, self.end(end)) if end > start else first)
+
+
+def offsets_of(scalar: Scalar, text: str) -> OffsetMap:
+    """The map of a scalar in the file ``text``."""
+    value = scalar.value
+    if not scalar.style and text.startswith(value, scalar.start):
+        return OffsetMap.shift(scalar.start)
+    return OffsetMap.shift(scalar.start)

@@ -1,0 +1,108 @@
+"""Adapter files to adapters, with every mistake that can be seen without knowing what the names mean.
+
+A mistake costs only what it is in: an expression that is none becomes :class:`~spyre_dsl.language.syntax.Broken`, an
+unknown key is mended or dropped, a value of the wrong type counts as left out. What remains is a whole adapter, which
+the semantic checks can go on with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from spyre_dsl.language.adapter import Adapter, AdapterSet
+from spyre_dsl.language.builder import build
+from spyre_dsl.language.diagnostics import Diagnostic, RuleError, Severity
+from spyre_dsl.language.document import read_text
+from spyre_dsl.language.encoding import MAX_BYTES, decode
+from spyre_dsl.language.schema import validate
+from spyre_dsl.language.source import Source
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """One file: the adapter as far as it could be read, and what is wrong with it, in file order.
+
+    ``adapter`` is ``None`` when there is nothing to build on. ``complete`` says that nothing was left out of it, so that
+    what is missing from the adapter is missing from the file.
+    """
+
+    adapter: Adapter | None
+    diagnostics: tuple[Diagnostic, ...]
+    source: Source
+    complete: bool = True
+
+
+def load_text(text: str, name: str) -> LoadResult:
+    """The adapter in ``text``; ``name`` is what diagnostics call the file."""
+    return load_bytes(text.encode("utf-8", "surrogatepass"), name)
+
+
+def load_bytes(data: bytes, name: str) -> LoadResult:
+    """The adapter in the bytes of a file: UTF-8, at most ``MAX_BYTES``."""
+    source, problems = decode(data, name)
+    if problems:
+        return LoadResult(None, problems, source, False)
+    document = read_text(source)
+    if document.root is None:
+        return LoadResult(None, document.diagnostics, source, False)
+    verdict = validate(document.root, source, complete=document.complete)
+    adapter, found = build(document.root, source, verdict.unusable)
+    diagnostics = sorted((*document.diagnostics, *verdict.diagnostics, *found), key=lambda d: (d.span.start, d.code))
+    return LoadResult(adapter, tuple(diagnostics), source, not diagnostics)
+
+
+def load_paths(paths: Iterable[str | Path]) -> list[LoadResult]:
+    """The adapters in files and directories, in the order given; a directory stands for its YAML files, sorted.
+
+    Raises:
+        OSError: a path does not exist or cannot be read.
+    """
+    return [load_file(path) for path in find_files(paths)]
+
+
+def find_files(paths: Iterable[str | Path]) -> list[Path]:
+    """The files that ``paths`` stand for, each once.
+
+    Raises:
+        FileNotFoundError: a path does not exist.
+    """
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        if path.is_dir():
+            found.update(dict.fromkeys(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)))
+        elif path.exists():
+            found[path] = None
+        else:
+            raise FileNotFoundError(f"no such file or directory: {path}")
+    return list(found)
+
+
+def load_file(path: str | Path) -> LoadResult:
+    """The adapter in a file, of which at most ``MAX_BYTES`` are read.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    return load_bytes(data, str(path))
+
+
+def load(paths: str | Path | Iterable[str | Path]) -> AdapterSet:
+    """The adapters in files and directories, checked as ``lint`` checks them.
+
+    Raises:
+        RuleError: the files have errors; it carries all diagnostics of severity error.
+        OSError: a path does not exist or cannot be read.
+    """
+    from spyre_dsl.language.checks import check  # the checks stand on this module
+
+    results = load_paths([paths] if isinstance(paths, (str, Path)) else paths)
+    errors = tuple(found for found in check(results) if found.severity is Severity.ERROR)
+    if errors:
+        raise RuleError(errors)
+    return AdapterSet(tuple(result.adapter for result in results if result.adapter is not None))

@@ -1,0 +1,150 @@
+"""Keys that the schema does not know: reported once each, and mended so that the rest of the file can be judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from spyre_dsl.language.codes import diagnose
+from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.document import MappingNode, Node, Scalar, SequenceNode
+from spyre_dsl.language.source import Source
+from spyre_dsl.language.suggest import nearest
+
+MAX_UNKNOWN = 60
+"""How many unknown keys of one file are reported; further ones are dropped without a word."""
+
+Schema = dict[str, Any]
+
+
+def mend(root: Node, schema: Schema, source: Source) -> list[Diagnostic]:
+    """Reports every unknown key below ``root`` and renames, moves or drops it in place."""
+    walk = _Walk(schema, source)
+    walk.visit(root, schema)
+    return walk.diagnostics
+
+
+@dataclass(slots=True)
+class _Level:
+    """A mapping on the way from the root, with its schema."""
+
+    node: MappingNode
+    schema: Schema
+
+    def properties(self) -> Schema:
+        found: Schema = self.schema.get("properties", {})
+        return found
+
+    def lacks(self, key: str) -> bool:
+        """Whether ``key`` may stand here and does not yet."""
+        return key in self.properties() and self.node.key(key) is None
+
+
+@dataclass(slots=True)
+class _Walk:
+    root_schema: Schema
+    source: Source
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    levels: list[_Level] = field(default_factory=list)
+    seen: set[int] = field(default_factory=set)
+
+    def visit(self, node: Node, schema: Schema) -> None:
+        schema = self.resolve(schema, node)
+        if isinstance(node, Scalar) or id(node) in self.seen:
+            return
+        self.seen.add(id(node))
+        if isinstance(node, SequenceNode):
+            for item in node.items:
+                self.visit(item, schema.get("items", {}))
+            return
+        self.levels.append(_Level(node, schema))
+        if schema.get("additionalProperties") is False:
+            self.mend_keys()
+        properties = schema.get("properties", {})
+        others = schema.get("additionalProperties") or {}
+        position = 0
+        while position < len(node.pairs):  # a key that is moved up from below comes at the end, and has its turn
+            key, value = node.pairs[position]
+            self.visit(value, properties.get(key.value, others))
+            position += 1
+        self.levels.pop()
+
+    def resolve(self, schema: Schema, node: Node) -> Schema:
+        """The schema that speaks of this node: references followed, the branch of a union that takes a mapping."""
+        while "$ref" in schema:
+            schema = self.root_schema["definitions"][schema["$ref"].rsplit("/", 1)[1]]
+        if isinstance(node, MappingNode) and "properties" not in schema:
+            for branch in schema.get("anyOf", ()):
+                if branch.get("type") == "object":
+                    return self.resolve(branch, node)
+        return schema
+
+    def mend_keys(self) -> None:
+        here = self.levels[-1]
+        unknown = [pair for pair in here.node.pairs if pair[0].value not in here.properties()]
+        here.node.pairs = [pair for pair in here.node.pairs if pair[0].value in here.properties()]
+        missing = [key for key in here.schema.get("required", ()) if here.lacks(key)]
+        for key, value in unknown:
+            if len(self.diagnostics) >= MAX_UNKNOWN:
+                return
+            self.mend_key(key, value, missing[0] if len(unknown) == len(missing) == 1 else None)
+
+    def mend_key(self, key: Scalar, value: Node, only_missing: str | None) -> None:
+        here = self.levels[-1]
+        outer = next((level for level in reversed(self.levels[:-1]) if level.lacks(key.value)), None)
+        if outer is not None:
+            self.report(key, f"it belongs to {self.describe(outer)}: check the indentation")
+            outer.node.pairs.append((key, value))
+            return
+        wanted = nearest(key.value, [name for name in here.properties() if here.lacks(name)])
+        if wanted is None and only_missing is not None and self.fits(value, only_missing):
+            wanted = only_missing
+        if wanted is not None:
+            self.report(key, f"did you mean `{wanted}`?", wanted)
+            renamed = Scalar(wanted, key.style, key.start, key.end)
+            here.node.pairs.append((renamed, value))
+            return
+        given = nearest(key.value, list(here.properties()))
+        if given is not None:
+            self.report(key, f"did you mean `{given}`? It is given already")
+            return
+        inner = self.owners_below(key.value)
+        if inner:
+            self.report(key, f"it belongs under {_either(inner)}")
+            return
+        self.report(key, f"known here: {', '.join(here.properties())}")
+
+    def fits(self, value: Node, key: str) -> bool:
+        """Whether a value has the kind that ``key`` wants, so that the one can have been meant for the other."""
+        kinds = {Scalar: "scalar", MappingNode: "object", SequenceNode: "array"}
+        schema = self.resolve(self.levels[-1].properties()[key], value)
+        kind = schema.get("type", "scalar")
+        return kinds[type(value)] == (kind if kind in ("object", "array") else "scalar")
+
+    def owners_below(self, key: str) -> list[str]:
+        """The keys of this mapping under which ``key`` is known."""
+        owners = []
+        for name, schema in self.levels[-1].properties().items():
+            inner = self.resolve(schema, MappingNode([], 0, 0))
+            if key in inner.get("properties", {}):
+                owners.append(name)
+        return owners
+
+    def describe(self, level: _Level) -> str:
+        return f"the {level.schema.get('title', 'mapping')}" if level is not self.levels[0] else "the file's top level"
+
+    def report(self, key: Scalar, label: str, suggestion: str | None = None) -> None:
+        where = self.describe(self.levels[-1])
+        message = f"unknown key `{_short(key.value)}` in {where}"
+        self.diagnostics.append(
+            diagnose("SD101", message, self.source, key.span, label=label, suggestion=suggestion)
+        )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _either(names: list[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
