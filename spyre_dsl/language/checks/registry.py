@@ -1,0 +1,52 @@
+"""The registry of checks: each is a function that is decorated where it is defined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spyre_dsl.language.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from spyre_dsl.language.checks.view import AdapterView
+
+FileCheck = Callable[["AdapterView"], Iterator[Diagnostic]]
+SetCheck = Callable[[Sequence["AdapterView"]], Iterator[Diagnostic]]
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A check with the codes that it may report; ``deep`` ones look at the installed transformers and torch."""
+
+    codes: frozenset[str]
+    run: SetCheck
+    deep: bool = False
+
+
+CHECKS: list[Registered] = []
+"""All checks, in the order in which their modules were imported."""
+
+
+def file_check(*codes: str, deep: bool = False) -> Callable[[FileCheck], FileCheck]:
+    """Registers a check that looks at one adapter at a time."""
+
+    def register(check: FileCheck) -> FileCheck:
+        def run(views: Sequence[AdapterView]) -> Iterator[Diagnostic]:
+            for view in views:
+                yield from check(view)
+
+        CHECKS.append(Registered(frozenset(codes), run, deep))
+        return check
+
+    return register
+
+
+def set_check(*codes: str, deep: bool = False) -> Callable[[SetCheck], SetCheck]:
+    """Registers a check that looks at all adapters together."""
+
+    def register(check: SetCheck) -> SetCheck:
+        CHECKS.append(Registered(frozenset(codes), check, deep))
+        return check
+
+    return register

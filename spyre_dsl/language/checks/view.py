@@ -1,0 +1,180 @@
+"""What the checks look at: every expression of an adapter, with what it is for and the names in its reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from spyre_dsl.language.adapter import (
+    Adapter, AttributesRewrite, ConfigRewrite, ForwardRewrite, Let, OpRewrite, ParametersRewrite, Rule, UseRewrite,
+)  # fmt: skip
+from spyre_dsl.language.codes import diagnose
+from spyre_dsl.language.diagnostics import Diagnostic, Related
+from spyre_dsl.language.kinds import kind_of
+from spyre_dsl.language.source import Source
+from spyre_dsl.language.syntax import Attribute, Broken, Call, Capture, Expression, Name, Span, Wildcard, walk
+
+EMPTY_SOURCE = Source("<memory>", "")
+"""Stands for the text of an adapter that was not read from one."""
+
+PATTERN, GUARD, REWRITE, VALUE, TEST = "pattern", "guard", "rewrite", "value", "test"
+"""What an expression is for. ``value`` is a plain value outside a match: ``expect.sites``, ``expires``, new attributes."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One expression with its role.
+
+    ``names`` are the bare names in reach with the kinds of their values; None where any name may be meant (the
+    arguments of a ``forward``). ``what`` says for people where it stands.
+    """
+
+    role: str
+    what: str
+    expression: Expression
+    rule: Rule | None
+    names: Mapping[str, str] | None
+
+    @cached_property
+    def nodes(self) -> tuple[Expression, ...]:
+        """The expression and everything in it, parents first."""
+        return tuple(walk(self.expression))
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Call))
+
+    @cached_property
+    def captures(self) -> tuple[Capture, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Capture))
+
+    @cached_property
+    def bare_names(self) -> tuple[Name, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Name))
+
+    @cached_property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Attribute))
+
+    @cached_property
+    def wildcards(self) -> tuple[Wildcard, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Wildcard))
+
+    @cached_property
+    def broken(self) -> bool:
+        """Whether part of it could not be parsed, so that what is missing from it says nothing."""
+        return any(isinstance(node, Broken) for node in self.nodes)
+
+
+@dataclass(frozen=True)
+class RuleView:
+    """A rule with its expressions."""
+
+    rule: Rule
+    places: tuple[Place, ...]
+
+    @property
+    def pattern(self) -> Place | None:
+        first = self.places[0] if self.places else None
+        return first if first is not None and first.role == PATTERN else None
+
+    @cached_property
+    def guards(self) -> tuple[Place, ...]:
+        return tuple(place for place in self.places if place.role == GUARD)
+
+    @cached_property
+    def broken(self) -> bool:
+        return any(place.broken for place in self.places)
+
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """The captures that the pattern binds."""
+        return frozenset(capture.name for capture in self.pattern.captures) if self.pattern else frozenset()
+
+
+@dataclass(frozen=True)
+class AdapterView:
+    """An adapter with all its expressions."""
+
+    adapter: Adapter
+
+    @property
+    def source(self) -> Source:
+        return self.adapter.source or EMPTY_SOURCE
+
+    @cached_property
+    def rules(self) -> tuple[RuleView, ...]:
+        return tuple(RuleView(rule, tuple(_rule_places(rule))) for rule in self.adapter.rules)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Every expression of the file, in file order as far as the typed form keeps it."""
+        found = [place for view in self.rules for place in view.places]
+        if self.adapter.expires is not None:
+            found.append(Place(VALUE, "`expires`", self.adapter.expires, None, {}))
+        for test in self.adapter.tests:
+            names = {entry.name: "tensor" for entry in test.inputs}
+            for what, expression in (("`before`", test.before), ("`after`", test.after)):
+                if expression is not None:
+                    found.append(Place(TEST, what, expression, None, names))
+        return tuple(found)
+
+    def diagnose(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        *,
+        label: str = "",
+        suggestion: str | None = None,
+        related: tuple[Related, ...] = (),
+    ) -> Diagnostic:
+        """A diagnostic at a place of this file."""
+        return diagnose(code, message, self.source, span, label=label, suggestion=suggestion, related=related)
+
+
+def _rule_places(rule: Rule) -> Iterator[Place]:
+    if rule.match.op is not None:
+        yield Place(PATTERN, "the pattern", rule.match.op, rule, {})
+    for guard in rule.match.where:
+        yield Place(GUARD, "a guard", guard, rule, {})
+    yield from _rewrite_places(rule)
+    if rule.sites is not None:
+        yield Place(VALUE, "`expect.sites`", rule.sites, rule, {})
+
+
+def _rewrite_places(rule: Rule) -> Iterator[Place]:
+    rewrite = rule.rewrite
+    if isinstance(rewrite, OpRewrite):
+        names, places = _let_places(rule, rewrite.let)
+        yield from places
+        yield Place(REWRITE, "the rewrite", rewrite.expression, rule, names)
+    elif isinstance(rewrite, ForwardRewrite):
+        for binding in rewrite.program.bindings:
+            yield Place(REWRITE, f"`let {binding.name}`", binding.value, rule, None)
+        for result in rewrite.program.results:
+            yield Place(REWRITE, "`return`", result, rule, None)
+    elif isinstance(rewrite, ParametersRewrite):
+        names, places = _let_places(rule, rewrite.let)
+        yield from places
+        for value in rewrite.values:
+            yield Place(REWRITE, f"the new `{value.name}`", value.value, rule, names)
+        if rewrite.output is not None:
+            yield Place(REWRITE, "`output`", rewrite.output, rule, {**names, "output": "any"})
+    elif isinstance(rewrite, (AttributesRewrite, ConfigRewrite)):
+        for value in rewrite.values:
+            yield Place(VALUE, f"the new `{value.name}`", value.value, rule, {})
+    elif isinstance(rewrite, UseRewrite):
+        for value in rewrite.arguments:
+            yield Place(VALUE, f"the argument `{value.name}`", value.value, rule, {})
+
+
+def _let_places(rule: Rule, lets: tuple[Let, ...]) -> tuple[dict[str, str], list[Place]]:
+    """The places of ``let`` values, each with the names before it in reach, and all names after the last."""
+    names: dict[str, str] = {}
+    places: list[Place] = []
+    for let in lets:
+        places.append(Place(REWRITE, f"`let {let.name}`", let.value, rule, dict(names)))
+        names[let.name] = kind_of(let.value, names)
+    return names, places

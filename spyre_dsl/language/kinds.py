@@ -1,0 +1,111 @@
+"""What kind of value an expression gives, as far as its text tells: the types that ``lint`` works with.
+
+The kinds are those of the vocabulary (``tensor``, ``int``, ``bool``, ``dtype`` ...), and ``none``, ``float``,
+``list``; ``any`` wherever only a model can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spyre_dsl.language.functions import DTYPES, FUNCTIONS
+from spyre_dsl.language.syntax import (
+    Attribute, Binary, Boolean, Call, Compare, Conditional, Expression, Index, ListExpression, Logical, Name, NoneLiteral,
+    Number, String, Unary,
+)  # fmt: skip
+from spyre_dsl.language.vocabulary import find_op
+
+Names = Mapping[str, str] | None
+"""Bare names in reach with their kinds; None where any name may be meant (the arguments of a ``forward``)."""
+
+_ACCEPTED: Mapping[str, frozenset[str]] = {
+    "tensor": frozenset({"tensor", "none"}),
+    "tensors": frozenset({"list"}),
+    "value": frozenset({"tensor", "number", "int", "float", "bool", "none"}),
+    "number": frozenset({"number", "int", "float", "none"}),
+    "int": frozenset({"int", "number", "none"}),
+    "ints": frozenset({"int", "number", "list", "none"}),
+    "bool": frozenset({"bool"}),
+    "dtype": frozenset({"dtype", "none"}),
+    "string": frozenset({"string", "none"}),
+}
+
+ARTICLES: Mapping[str, str] = {
+    "tensor": "a tensor", "tensors": "a list of tensors", "value": "a tensor or a number", "number": "a number",
+    "int": "an int", "ints": "an int or a list of ints", "bool": "true or false", "dtype": "a dtype", "string": "a string",
+    "none": "none", "float": "a float", "list": "a list", "any": "anything",
+}  # fmt: skip
+"""Each kind with its article, for messages."""
+
+
+def accepts(wanted: str, found: str) -> bool:
+    """Whether an argument of kind ``wanted`` may be given a value of kind ``found``."""
+    return wanted == "any" or found == "any" or found in _ACCEPTED[wanted]
+
+
+def kind_of(node: Expression, names: Names = None) -> str:
+    """The kind of what ``node`` gives, where ``names`` are in reach."""
+    match node:
+        case Number():
+            return "int" if isinstance(node.value, int) else "float"
+        case String():
+            return "string"
+        case Boolean() | Compare() | Logical():
+            return _truth(node, names)
+        case NoneLiteral():
+            return "none"
+        case ListExpression():
+            return "list"
+        case Name():
+            return _name(node, names)
+        case Call():
+            return _call(node)
+        case Unary():
+            return "bool" if node.operator == "not" else kind_of(node.operand, names)
+        case Binary():
+            return _arithmetic(node.operator, kind_of(node.left, names), kind_of(node.right, names))
+        case Conditional():
+            then, otherwise = kind_of(node.then, names), kind_of(node.otherwise, names)
+            return then if then == otherwise else "any"
+        case Attribute(root="stack", path=("stick",)):
+            return "int"
+        case Index():
+            return "tensor" if kind_of(node.base, names) == "tensor" else "any"
+        case _:
+            return "any"
+
+
+def _truth(node: Boolean | Compare | Logical, names: Names) -> str:
+    if isinstance(node, Compare) and node.operator not in ("in", "not in"):
+        sides = (kind_of(node.left, names), kind_of(node.right, names))
+        return "tensor" if "tensor" in sides else "any" if "any" in sides else "bool"
+    return "bool"
+
+
+def _name(node: Name, names: Names) -> str:
+    if node.name == "end":
+        return "int"
+    if names is not None and node.name in names:
+        return names[node.name]
+    return "dtype" if node.name in DTYPES else "any"
+
+
+def _call(node: Call) -> str:
+    function = FUNCTIONS.get(node.function)
+    if function is not None:
+        return {"ints": "list"}.get(function.result, function.result)
+    op = find_op(node.function)
+    if op is None:
+        return "any"
+    return "tensor" if op.outputs == 1 else "any"
+
+
+def _arithmetic(operator: str, left: str, right: str) -> str:
+    sides = {left, right}
+    if "tensor" in sides:
+        return "tensor"
+    if not sides <= {"int", "float", "number"}:
+        return "any"
+    if operator == "/" or "float" in sides:
+        return "float"
+    return "number" if "number" in sides or operator == "**" else "int"

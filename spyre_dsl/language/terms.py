@@ -1,0 +1,253 @@
+"""Expressions as terms: one form for everything that means the same, for unification and for reasoning on guards.
+
+Operators on tensors become their ops, keyword arguments take their places, defaults are filled in, commutativity is
+known by name, ``let`` names stand for what they name. Plain values (sizes, dtypes) are terms of their own kind, of
+which only some can be told apart before a model is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Union
+
+from spyre_dsl.language.functions import FUNCTIONS
+from spyre_dsl.language.syntax import (
+    OPERATOR_OPS, Attribute, Binary, Boolean, Call, Capture, Compare, Conditional, Expression, Index, ListExpression, Logical,
+    Name, NoneLiteral, Number, String, Unary, Wildcard,
+)  # fmt: skip
+from spyre_dsl.language.vocabulary import Op, Parameter, bind, find_op
+
+Scalar = Union[int, float, bool, str, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A capture (or ``_``, each with a name of its own): stands for any value."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """A literal. ``3`` and ``3.0`` are equal, ``1`` and ``true`` are not: see :func:`same_literal`."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Sym:
+    """A word: a dtype, ``end``, or the input of a test."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    items: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """An op of the graph, its arguments in the order of the vocabulary."""
+
+    op: str
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """A tensor built by a composite function: some ops (``made_of``), of which guards can know the size."""
+
+    function: str
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A plain value that is computed when a rule matches: ``size($x, -1)``, ``stack.stick``, ``a // b``."""
+
+    function: str
+    args: tuple[Term, ...] = ()
+
+
+Term = Union[Var, Lit, Sym, Seq, App, Composite, Host]
+
+UNKNOWN = Host("unknown")
+"""A value of which nothing is known."""
+
+MAX_TERMS = 2_000
+"""The largest term that is reasoned about; ``let`` names can stand for exponentially large ones."""
+
+DIMENSIONS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "source", "destination", "dimension"})
+"""Parameters that name dimensions: ``-1`` may be the same as ``3``, and ``dim=1`` is ``dim=[1]``."""
+
+class TooLarge(Exception):
+    """The term would have more than ``MAX_TERMS`` parts."""
+
+
+class Terms:
+    """Builds the terms of one rule; ``prefix`` keeps its variables apart from those of other rules."""
+
+    def __init__(self, prefix: str = "", lets: Mapping[str, Term] | None = None) -> None:
+        self.prefix = prefix
+        self.lets = dict(lets or {})
+        self._anonymous = 0
+        self._budget = MAX_TERMS
+
+    def build(self, node: Expression, kind: str = "tensor") -> Term:
+        """The term of ``node`` where a value of ``kind`` is wanted.
+
+        Raises:
+            TooLarge: see ``MAX_TERMS``.
+        """
+        self._budget -= 1
+        if self._budget < 0:
+            raise TooLarge
+        match node:
+            case Capture():
+                return Var(self.prefix + node.name)
+            case Wildcard():
+                self._anonymous += 1
+                return Var(f"{self.prefix}_{self._anonymous}")
+            case Number() | String() | Boolean():
+                return Lit(node.value)
+            case NoneLiteral():
+                return Lit(None)
+            case Name():
+                return self._name(node.name)
+            case Attribute():
+                return Host(".".join((node.root, *node.path)))
+            case ListExpression():
+                inner = "tensor" if kind in ("tensors", "any") else "int"
+                return Seq(tuple(self.build(item, inner) for item in node.items))
+            case Call():
+                return self._call(node)
+            case Index():
+                return self._index(node, kind)
+            case Unary():
+                return self._unary(node, kind)
+            case Binary():
+                return self._binary(node, kind)
+            case Compare() | Logical():
+                return Host(node.operator, (self.build(node.left, "any"), self.build(node.right, "any")))
+            case Conditional():
+                parts = (node.condition, node.then, node.otherwise)
+                return Host("if", tuple(self.build(part, "any") for part in parts))
+            case _:
+                return UNKNOWN
+
+    def _name(self, name: str) -> Term:
+        found = self.lets.get(name)
+        if found is None:
+            return Sym(name)
+        self._budget -= size_of(found)
+        if self._budget < 0:
+            raise TooLarge
+        return found
+
+    def _call(self, node: Call) -> Term:
+        op = find_op(node.function)
+        function = FUNCTIONS.get(node.function)
+        if function is not None and function.composite:
+            args = [*node.args, *(keyword.value for keyword in node.keywords)]
+            kinds = [parameter.kind for parameter in function.parameters]
+            return Composite(function.name, tuple(self.build(a, k) for a, k in zip(args, kinds)))
+        if op is not None:
+            return self._app(node, op)
+        args = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if function is not None:
+            return Host(function.name, tuple(self.build(argument, "any") for argument in args))
+        return App(node.function, tuple(self.build(argument, "any") for argument in args))
+
+    def _app(self, node: Call, op: Op) -> Term:
+        bound = bind(op, node.args, [(keyword.name, keyword.value) for keyword in node.keywords])
+        if not isinstance(bound, dict):
+            return UNKNOWN
+        return App(op.name, tuple(self._argument(parameter, bound.get(parameter.name)) for parameter in op.parameters))
+
+    def _argument(self, parameter: Parameter, node: Expression | None) -> Term:
+        if node is None:
+            return Seq(()) if parameter.default == () else Lit(parameter.default)
+        term = self.build(node, parameter.kind)
+        if parameter.kind == "ints" and parameter.name in DIMENSIONS and isinstance(term, Lit) and term.value is not None:
+            return Seq((term,))
+        return term
+
+    def _index(self, node: Index, kind: str) -> Term:
+        base = self.build(node.base, "any")
+        index = self.build(node.index, "int")
+        return App("getitem", (base, index)) if isinstance(base, (App, Composite)) else Host("item", (base, index))
+
+    def _unary(self, node: Unary, kind: str) -> Term:
+        operand = self.build(node.operand, kind)
+        if node.operator == "+":
+            return operand
+        if node.operator == "-" and is_tensor(operand, kind):
+            return App("neg", (operand,))
+        return Host("negate" if node.operator == "-" else "not", (operand,))
+
+    def _binary(self, node: Binary, kind: str) -> Term:
+        left, right = self.build(node.left, kind), self.build(node.right, kind)
+        if is_tensor(left, kind) or is_tensor(right, kind):
+            op = find_op(OPERATOR_OPS[node.operator])
+            assert op is not None
+            return App(op.name, (left, right, *(Lit(parameter.default) for parameter in op.parameters[2:])))
+        return Host(node.operator, (left, right))
+
+
+def is_tensor(term: Term, kind: str) -> bool:
+    """Whether a term is a tensor where ``kind`` is wanted; a capture is one exactly where a tensor is wanted."""
+    if isinstance(term, (App, Composite)):
+        return True
+    return isinstance(term, (Var, Sym)) and kind in ("tensor", "value")
+
+
+def children_of(term: Term) -> tuple[Term, ...]:
+    match term:
+        case Seq(items=parts) | App(args=parts) | Composite(args=parts) | Host(args=parts):
+            return parts
+        case _:
+            return ()
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """``term`` and everything in it, parents first; what plain values are computed from is left out."""
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        yield current
+        if not isinstance(current, Host):
+            stack.extend(reversed(children_of(current)))
+
+
+def size_of(term: Term) -> int:
+    """The number of parts of a term."""
+    return 1 + sum(size_of(part) for part in children_of(term))
+
+
+def variables(term: Term) -> list[str]:
+    """The variables of a term, each occurrence, in order."""
+    return [part.name for part in subterms(term) if isinstance(part, Var)]
+
+
+def substitute(term: Term, values: Mapping[str, Term]) -> Term:
+    """``term`` with its variables replaced, also in what was put in their place."""
+    match term:
+        case Var():
+            return substitute(values[term.name], values) if term.name in values else term
+        case Seq():
+            return Seq(tuple(substitute(part, values) for part in term.items))
+        case App():
+            return App(term.op, tuple(substitute(part, values) for part in term.args))
+        case Composite():
+            return Composite(term.function, tuple(substitute(part, values) for part in term.args))
+        case Host():
+            return Host(term.function, tuple(substitute(part, values) for part in term.args))
+        case _:
+            return term
+
+
+def same_literal(a: Scalar, b: Scalar) -> bool:
+    """Whether two literals match the same values: ``3`` and ``3.0`` do, ``1`` and ``true`` do not."""
+    return isinstance(a, bool) == isinstance(b, bool) and a == b

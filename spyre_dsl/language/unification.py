@@ -1,0 +1,177 @@
+"""Unification of terms: is there a graph that two patterns both match, and does one match all that another does?
+
+Plain values that only a model decides (``size($x, -1) // 2``) may equal anything of their kind, so that overlap errs
+towards yes; whether one pattern is more general than another errs towards no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from spyre_dsl.language.terms import (
+    DIMENSIONS, UNKNOWN, App, Composite, Host, Lit, Seq, Sym, Term, Var, children_of, same_literal, substitute, subterms,
+)  # fmt: skip
+from spyre_dsl.language.vocabulary import OPS
+
+Substitution = Mapping[str, Term]
+
+MAX_STEPS = 5_000
+"""How many pairs of terms one question may look at; commutative operands can be paired in exponentially many ways."""
+
+_NUMERIC = frozenset({"size", "rank", "numel", "users", "round_up", "min_of", "max_of", "len", "finfo_min", "finfo_max"}) | {
+    "+", "-", "*", "/", "//", "%", "**", "negate", "stack.stick",
+}  # fmt: skip
+
+
+class _GaveUp(Exception):
+    """The budget of steps is used up."""
+
+
+class _Unifier:
+    def __init__(self, *, strict: bool) -> None:
+        self.strict = strict
+        self.steps = 0
+
+    def unify(self, a: Term, b: Term, known: Substitution, dimension: bool = False) -> Iterator[Substitution]:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise _GaveUp
+        a, b = _resolve(a, known), _resolve(b, known)
+        if isinstance(a, Var) or isinstance(b, Var):
+            yield from _bind(a, b, known)
+        elif isinstance(a, Host) or isinstance(b, Host):
+            yield from self._hosts(a, b, known)
+        elif isinstance(a, Composite) or isinstance(b, Composite):
+            yield from self._composites(a, b, known)
+        elif isinstance(a, App) and isinstance(b, App):
+            yield from self._apps(a, b, known)
+        elif isinstance(a, Seq) and isinstance(b, Seq):
+            if len(a.items) == len(b.items):
+                yield from self._sequence(a.items, b.items, known, (dimension,) * len(a.items))
+        elif self._leaves(a, b, dimension):
+            yield known
+
+    def _leaves(self, a: Term, b: Term, dimension: bool) -> bool:
+        if isinstance(a, Lit) and isinstance(b, Lit):
+            if same_literal(a.value, b.value):
+                return True
+            return dimension and not self.strict and _opposite_signs(a, b)
+        if isinstance(a, Sym) and isinstance(b, Sym):
+            return a.name == b.name
+        number = next((leaf.value for leaf in (a, b) if isinstance(leaf, Lit)), None)
+        end = any(isinstance(leaf, Sym) and leaf.name == "end" for leaf in (a, b))
+        return end and not self.strict and isinstance(number, int)
+
+    def _hosts(self, a: Term, b: Term, known: Substitution) -> Iterator[Substitution]:
+        if self.strict:
+            if isinstance(a, Host) and isinstance(b, Host) and a.function == b.function and len(a.args) == len(b.args):
+                yield from self._sequence(a.args, b.args, known, (False,) * len(a.args))
+        elif _may_equal(a, b) and _may_equal(b, a):
+            yield known
+
+    def _composites(self, a: Term, b: Term, known: Substitution) -> Iterator[Substitution]:
+        if isinstance(a, Composite) and isinstance(b, Composite) and a.function == b.function:
+            yield from self._sequence(a.args, b.args, known, (False,) * len(a.args))
+        elif not self.strict:
+            first, second = expanded(a), expanded(b)
+            if first is not None and second is not None:
+                yield from self.unify(first, second, known)
+
+    def _apps(self, a: App, b: App, known: Substitution) -> Iterator[Substitution]:
+        if a.op != b.op or len(a.args) != len(b.args):
+            return
+        op = OPS.get(a.op)
+        dimensions = tuple(p.name in DIMENSIONS for p in op.parameters) if op else (False,) * len(a.args)
+        yield from self._sequence(a.args, b.args, known, dimensions)
+        if op is not None and op.commutative:
+            swapped = (b.args[1], b.args[0], *b.args[2:])
+            yield from self._sequence(a.args, swapped, known, dimensions)
+
+    def _sequence(
+        self, a: tuple[Term, ...], b: tuple[Term, ...], known: Substitution, dimensions: tuple[bool, ...]
+    ) -> Iterator[Substitution]:
+        if not a:
+            yield known
+            return
+        for further in self.unify(a[0], b[0], known, dimensions[0] if dimensions else False):
+            yield from self._sequence(a[1:], b[1:], further, dimensions[1:])
+
+
+def _resolve(term: Term, known: Substitution) -> Term:
+    while isinstance(term, Var) and term.name in known:
+        term = known[term.name]
+    return term
+
+
+def _bind(a: Term, b: Term, known: Substitution) -> Iterator[Substitution]:
+    if a == b:
+        yield known
+        return
+    variable, value = (a, b) if isinstance(a, Var) else (b, a)
+    assert isinstance(variable, Var)
+    if not _occurs(variable.name, value, known):
+        yield {**known, variable.name: value}
+
+
+def _occurs(name: str, term: Term, known: Substitution) -> bool:
+    term = _resolve(term, known)
+    if isinstance(term, Var):
+        return term.name == name
+    return any(_occurs(name, part, known) for part in children_of(term) if not isinstance(term, Host))
+
+
+def _opposite_signs(a: Lit, b: Lit) -> bool:
+    numbers = [leaf.value for leaf in (a, b) if isinstance(leaf.value, int) and not isinstance(leaf.value, bool)]
+    return len(numbers) == 2 and (numbers[0] < 0) != (numbers[1] < 0)
+
+
+def _may_equal(value: Term, other: Term) -> bool:
+    """Whether a host value may turn out to be ``other``; a tensor never is one, and a number is no name."""
+    if not isinstance(value, Host):
+        return True
+    if isinstance(other, (App, Composite)):
+        return False
+    if value.function in _NUMERIC:
+        if isinstance(other, Lit):
+            return isinstance(other.value, (int, float)) and not isinstance(other.value, bool)
+        return not isinstance(other, Seq) and not (isinstance(other, Sym) and other.name != "end")
+    return True
+
+
+def expanded(term: Term) -> Term | None:
+    """The outermost op that a composite is made of; the term itself if it is none; None for a constant."""
+    if not isinstance(term, Composite):
+        return term
+    first = term.args[0] if term.args else UNKNOWN
+    match term.function:
+        case "pad_last" | "pad_dim":
+            return App("pad", (first, UNKNOWN, Lit("constant"), UNKNOWN))
+        case "pad_heads" | "pad_head_columns":
+            heads = App("reshape", (first, UNKNOWN))
+            return App("reshape", (App("pad", (heads, UNKNOWN, Lit("constant"), UNKNOWN)), UNKNOWN))
+        case "narrow":
+            dim, start = term.args[1:3] if len(term.args) >= 3 else (UNKNOWN, UNKNOWN)
+            return App("slice", (first, dim, start, UNKNOWN, Lit(1)))
+        case _:
+            return None
+
+
+def unifier(a: Term, b: Term) -> Substitution | None:
+    """A substitution that makes ``a`` and ``b`` (without common variables) the same, or None.
+
+    Where the search would take more than ``MAX_STEPS``, the answer is None.
+    """
+    try:
+        return next(_Unifier(strict=False).unify(a, b, {}), None)
+    except _GaveUp:
+        return None
+
+
+def generalizes(general: Term, special: Term) -> Substitution | None:
+    """What the variables of ``general`` stand for if it matches all that ``special`` matches; None if it does not."""
+    names = {part.name for part in subterms(special) if isinstance(part, Var)}
+    frozen = substitute(special, {name: Sym("$" + name) for name in names})
+    try:
+        return next(_Unifier(strict=True).unify(general, frozen, {}), None)
+    except _GaveUp:
+        return None

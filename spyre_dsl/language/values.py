@@ -1,0 +1,234 @@
+"""Plain values as linear forms over what is not known: the arithmetic that reasoning on guards rests on.
+
+``size($q, -1) + 1`` is one unknown and a constant; ``stack.stick`` is 64 on every stack; the size of something that
+was padded is what it was padded to; ``round_up(n, 64) % 64`` is 0 whatever n is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Union
+
+from spyre_dsl.language.terms import App, Composite, Host, Lit, Seq, Sym, Term
+
+Number = Union[int, float]
+
+STICK = 64
+"""Elements of two bytes in a stick of 128 bytes (fact L1): the same on every stack."""
+
+INTEGRAL = frozenset({"size", "rank", "numel", "users", "len", "//", "%", "round_up"})
+"""Functions whose result is an integer."""
+
+NOT_NEGATIVE = frozenset({"size", "rank", "numel", "users", "len"})
+"""Functions whose result is never below zero."""
+
+_MAX_MAGNITUDE = 1e30
+_MAX_EXPONENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """``sum(coefficient * unknown) + constant``."""
+
+    parts: tuple[tuple[Term, Number], ...]
+    constant: Number = 0
+
+    @property
+    def known(self) -> bool:
+        return not self.parts
+
+
+Value = Union[Linear, Sym, Lit, None]
+"""A number, a word (a dtype), another literal (a string, none, a truth value), or None: nothing is known."""
+
+
+def constant(number: Number) -> Linear:
+    return Linear((), number)
+
+
+def unknown(term: Term) -> Linear:
+    return Linear(((term, 1),))
+
+
+def add(a: Linear, b: Linear, factor: Number = 1) -> Linear:
+    """``a + factor * b``, unknowns that cancel out removed."""
+    parts: dict[Term, Number] = dict(a.parts)
+    for term, coefficient in b.parts:
+        parts[term] = parts.get(term, 0) + factor * coefficient
+    return Linear(tuple((term, c) for term, c in parts.items() if c), a.constant + factor * b.constant)
+
+
+def scale(a: Linear, factor: Number) -> Linear:
+    return add(constant(0), a, factor)
+
+
+def value_of(term: Term) -> Value:
+    """What is known of a term as a plain value."""
+    match term:
+        case Lit(value=bool() | str() | None) | Sym():
+            return term
+        case Lit(value=int() | float() as number):
+            return constant(number) if abs(number) < _MAX_MAGNITUDE else None
+        case Host(function="stack.stick"):
+            return constant(STICK)
+        case Host():
+            return _host(term)
+        case App() | Composite() | Seq():
+            return None
+        case _:
+            return unknown(term)
+
+
+def _host(term: Host) -> Value:
+    if term.function in ("+", "-", "*", "/", "//", "%", "**") and len(term.args) == 2:
+        return _arithmetic(term)
+    simplified = simplify(term)
+    if simplified != term:
+        return value_of(simplified)
+    if term.function == "negate":
+        inner = value_of(term.args[0])
+        return scale(inner, -1) if isinstance(inner, Linear) else None
+    return unknown(term)
+
+
+def _arithmetic(term: Host) -> Value:
+    left, right = value_of(term.args[0]), value_of(term.args[1])
+    if not isinstance(left, Linear) or not isinstance(right, Linear):
+        return unknown(term)
+    match term.function:
+        case "+":
+            return add(left, right)
+        case "-":
+            return add(left, right, -1)
+        case "*" if right.known:
+            return scale(left, right.constant)
+        case "*" if left.known:
+            return scale(right, left.constant)
+        case "%" if right.known and right.constant:
+            return modulo(left, right.constant)
+        case "/" | "//" | "**" if left.known and right.known:
+            folded = _fold(term.function, left.constant, right.constant)
+            return unknown(term) if folded is None else constant(folded)
+        case _:
+            return unknown(term)
+
+
+def _fold(operator: str, a: Number, b: Number) -> Number | None:
+    if operator == "**":
+        if abs(b) > _MAX_EXPONENT or abs(a) > 1e6 or (a == 0 and b < 0) or (a < 0 and b != int(b)):
+            return None
+        result: Number = a**b
+    elif b == 0:
+        return None
+    else:
+        result = a / b if operator == "/" else a // b
+    return result if abs(result) < _MAX_MAGNITUDE else None
+
+
+def modulo(a: Linear, divisor: Number) -> Linear:
+    """``a % divisor``: unknowns that are multiples of the divisor count for nothing."""
+    kept = tuple((term, c) for term, c in a.parts if not _multiple(term, c, divisor))
+    if not kept:
+        return constant(a.constant % divisor)
+    rest = Linear(kept, a.constant % divisor)
+    if len(kept) == 1 and kept[0][1] == 1 and not rest.constant:
+        return unknown(Host("%", (kept[0][0], Lit(divisor))))
+    return unknown(Host("%", (_as_term(rest), Lit(divisor))))
+
+
+def _multiple(term: Term, coefficient: Number, divisor: Number) -> bool:
+    if isinstance(term, Host) and term.function == "round_up":
+        multiple = value_of(term.args[1])
+        if isinstance(multiple, Linear) and multiple.known and (coefficient * multiple.constant) % divisor == 0:
+            return True
+    return is_integral(term) and coefficient % divisor == 0
+
+
+def _as_term(a: Linear) -> Term:
+    """One term for a linear form, the same for equal forms."""
+    parts = sorted(a.parts, key=lambda part: repr(part[0]))
+    flat: list[Term] = [Lit(a.constant)]
+    for term, coefficient in parts:
+        flat += [Lit(coefficient), term]
+    return Host("linear", tuple(flat))
+
+
+def is_integral(term: Term) -> bool:
+    """Whether an unknown is an integer for sure."""
+    return isinstance(term, Host) and term.function in INTEGRAL
+
+
+def bounds(term: Term) -> tuple[Number, Number]:
+    """The least and the greatest value that an unknown can have."""
+    infinity = float("inf")
+    if isinstance(term, Host):
+        if term.function in NOT_NEGATIVE:
+            return 0, infinity
+        if term.function == "%":
+            divisor = value_of(term.args[1])
+            if isinstance(divisor, Linear) and divisor.known and divisor.constant > 0:
+                whole = divisor.constant == int(divisor.constant)
+                return 0, divisor.constant - 1 if whole and is_integral(term.args[0]) else divisor.constant
+        if term.function == "//":
+            return _quotient_bounds(term)
+    return -infinity, infinity
+
+
+def _quotient_bounds(term: Host) -> tuple[Number, Number]:
+    infinity = float("inf")
+    low, high = bounds(term.args[0])
+    divisor = value_of(term.args[1])
+    if not isinstance(divisor, Linear) or not divisor.known or divisor.constant <= 0:
+        return -infinity, infinity
+    return (
+        low if low == -infinity else floor(low / divisor.constant),
+        high if high == infinity else ceil(high / divisor.constant),
+    )
+
+
+def simplify(term: Host) -> Term:
+    """What a function of something whose making is known gives: the size of a padded tensor, the rank of a matrix."""
+    first = term.args[0] if term.args else None
+    match term.function, first:
+        case "default", Lit(value=None):
+            return term.args[1]
+        case "default", Lit() | Host():
+            return first if isinstance(first, Lit) else term
+        case "len", Seq():
+            return Lit(len(first.items))
+        case "size", Composite() | App():
+            return _size(first, term)
+        case "rank" | "dtype" | "is_float", Composite(function="pad_last" | "pad_dim" | "pad_heads" | "narrow", args=(inner, *_)):
+            return simplify(Host(term.function, (inner,)))
+        case "rank", Composite(function="rotate_half_matrix"):
+            return Lit(2)
+        case _:
+            return term
+
+
+def _size(of: Composite | App, term: Host) -> Term:
+    dim = term.args[1].value if len(term.args) == 2 and isinstance(term.args[1], Lit) else None
+    if not isinstance(dim, int):
+        return term
+    match of:
+        case Composite(function="pad_last", args=(inner, to)):
+            return to if dim == -1 else _same_size(inner, dim, term) if dim < 0 else term
+        case Composite(function="pad_dim", args=(inner, Lit(value=int(padded)), to)):
+            return to if dim == padded else _same_size(inner, dim, term) if (dim < 0) == (padded < 0) else term
+        case Composite(function="narrow", args=(inner, Lit(value=int(narrowed)), _, length)):
+            return length if dim == narrowed else _same_size(inner, dim, term) if (dim < 0) == (narrowed < 0) else term
+        case Composite(function="rotate_half_matrix", args=(n,)):
+            return n
+        case App(op="reshape", args=(_, Seq(items=items))) if -len(items) <= dim < len(items):
+            return items[dim] if items[dim] != Lit(-1) else term
+        case App(op="scaled_dot_product_attention", args=(_, _, value, *_)) if dim == -1:
+            return _same_size(value, dim, term)
+        case _:
+            return term
+
+
+def _same_size(inner: Term, dim: int, term: Host) -> Term:
+    return simplify(Host("size", (inner, term.args[1])))
+
+
