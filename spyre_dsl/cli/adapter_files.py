@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.collection import load
 from spyre_dsl.language.diagnostics import SpyreDslError
-from spyre_dsl.language.resources import adapters_folder
+from spyre_dsl.language.resources import resource
 
 if TYPE_CHECKING:
     from spyre_sim import Stack
@@ -20,7 +20,7 @@ LOCAL = Path("adapters.d")
 
 def default_folder() -> Path:
     """``./adapters.d`` if there is one, else the adapters that come with the product."""
-    return LOCAL if LOCAL.is_dir() else adapters_folder()
+    return LOCAL if LOCAL.is_dir() else resource("adapters.d")
 
 
 def load_adapters(paths: Sequence[str] = ()) -> AdapterSet:

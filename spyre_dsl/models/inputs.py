@@ -19,7 +19,7 @@ DEFAULT_TEXTS = (
     "A young compiler cannot lower everything yet.",
     "The quick brown fox jumps over the lazy dog while the accelerator waits for its next bundle of kernels.",
     "Attention!",
-    "An adapter re-expresses one spot of a model in a form that the stack handles, without changing the result.",
+    "An adapter re-expresses one spot of a model in a form that the stack handles, and nothing else about it changes.",
 )
 MAX_TOKENS = 512
 # Ids below this are where tokenizers keep their special tokens.

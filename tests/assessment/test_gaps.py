@@ -1,0 +1,67 @@
+"""Each gap is told what could bridge it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spyre_dsl.assessment.gaps import find_gaps, grouped
+from spyre_dsl.language.adapter import Adapter, AdapterSet
+from spyre_dsl.language.adapter import Gap as AdapterGap
+from spyre_dsl.targets.protocol import Refused
+
+
+@dataclass(frozen=True)
+class Patch:
+    adapter: str
+    module_path: str
+    source_line: str
+
+
+def adapter(name: str, *evidence: str) -> Adapter:
+    return Adapter(name, "summary", AdapterGap("alignment", evidence), ())
+
+
+PADDING = adapter("attention-head-padding", "E10", "R5")
+MASK = adapter("finite-attention-mask", "N13")
+BOTH = AdapterSet((PADDING, MASK))
+
+
+def refused(layer: int = 0, fact: str = "E10", op: str = "aten.matmul", line: str = "bert.py:10") -> Refused:
+    return Refused(op, f"encoder.layer.{layer}.self", line, "refused", fact)
+
+
+def test_an_adapter_that_fires_on_the_line_bridges_it() -> None:
+    (gap,) = find_gaps([refused()], BOTH, [Patch("attention-head-padding", "encoder.layer.0.self", "bert.py:10")])
+    assert (gap.bridges, gap.related) == (("attention-head-padding",), ())
+
+
+def test_in_a_module_with_several_patches_the_cited_fact_decides() -> None:
+    patches = [
+        Patch("attention-head-padding", "encoder.layer.0.self", "bert.py:11"),
+        Patch("finite-attention-mask", "encoder.layer.0.self", "bert.py:12"),
+    ]
+    (gap,) = find_gaps([refused()], BOTH, patches)
+    assert gap.bridges == ("attention-head-padding",)
+
+
+def test_a_gap_whose_cause_is_patched_elsewhere_is_found_by_its_fact() -> None:
+    (gap,) = find_gaps([refused()], BOTH, [Patch("attention-head-padding", "encoder", "other.py:3")])
+    assert gap.bridges == ("attention-head-padding",)
+
+
+def test_an_adapter_for_the_fact_that_fires_nowhere_is_related() -> None:
+    (gap,) = find_gaps([refused()], BOTH, [])
+    assert (gap.bridges, gap.related) == ((), ("attention-head-padding",))
+
+
+def test_a_gap_that_nobody_knows_has_neither() -> None:
+    (gap,) = find_gaps([refused(fact="O14")], BOTH, [])
+    assert (gap.bridges, gap.related) == ((), ())
+
+
+def test_gaps_repeated_over_layers_are_one_group_with_a_count() -> None:
+    gaps = find_gaps([refused(0), refused(1), refused(1, op="aten.pow"), refused(2)], BOTH, [])
+    assert [(gap.refused.op, gap.group[1], count) for gap, count in grouped(gaps)] == [
+        ("aten.matmul", "encoder.layer.*.self", 3),
+        ("aten.pow", "encoder.layer.*.self", 1),
+    ]

@@ -1,0 +1,81 @@
+"""The batch that a model is run on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast, ViTConfig
+
+from spyre_dsl.models.errors import ModelError
+from spyre_dsl.models.inputs import DEFAULT_TEXTS, make_inputs
+from spyre_dsl.models.loading import load_model, random_model
+
+
+def save_tokenizer(folder: Path, words: list[str], **special: str) -> None:
+    vocabulary = {word: index for index, word in enumerate(["[UNK]", *words])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", **special).save_pretrained(folder)
+
+
+def test_without_a_tokenizer_the_ids_come_from_the_words(bert_checkpoint: Path) -> None:
+    loaded = load_model(str(bert_checkpoint))
+    first, again = make_inputs(loaded), make_inputs(loaded)
+    ids = first.arguments["input_ids"]
+    assert torch.equal(ids, again.arguments["input_ids"])
+    assert ids.shape[0] == len(DEFAULT_TEXTS) and int(ids.max()) < 60
+    assert loaded.model(**first.arguments).last_hidden_state.shape[:2] == ids.shape
+
+
+def test_the_default_texts_make_a_padded_batch(bert_checkpoint: Path) -> None:
+    lengths = make_inputs(load_model(str(bert_checkpoint))).mask.sum(1).tolist()
+    assert len(set(lengths)) == len(lengths) > 2
+
+
+def test_the_checkpoints_tokenizer_is_used(bert_copy: Path) -> None:
+    save_tokenizer(bert_copy, ["one", "two", "[PAD]"], pad_token="[PAD]")
+    made = make_inputs(load_model(str(bert_copy)), ["one two one", "two"])
+    assert made.arguments["input_ids"].tolist() == [[1, 2, 1], [2, 3, 3]]
+    assert made.mask.tolist() == [[True, True, True], [True, False, False]]
+    assert made.texts == ("one two one", "two")
+
+
+def test_a_tokenizer_without_padding_pads_with_its_end(bert_copy: Path) -> None:
+    save_tokenizer(bert_copy, ["one", "two", "[END]"], eos_token="[END]")
+    made = make_inputs(load_model(str(bert_copy)), ["one two", "two"])
+    assert made.arguments["input_ids"].tolist() == [[1, 2], [2, 3]]
+
+
+def test_long_texts_are_cut_to_what_the_checkpoint_was_made_for(bert_copy: Path) -> None:
+    (bert_copy / "sentence_bert_config.json").write_text('{"max_seq_length": 5}')
+    assert make_inputs(load_model(str(bert_copy)), ["word " * 100]).mask.shape == (1, 5)
+
+
+def test_decoders_run_without_a_cache(gpt2_checkpoint: Path) -> None:
+    assert make_inputs(load_model(str(gpt2_checkpoint))).arguments["use_cache"] is False
+
+
+def test_a_shape_without_weights_gets_inputs_without_data(gpt2_checkpoint: Path) -> None:
+    made = make_inputs(random_model(gpt2_checkpoint, device="meta"))
+    assert made.arguments["input_ids"].device.type == "meta"
+
+
+def test_a_model_that_reads_pictures_is_refused(tmp_path: Path) -> None:
+    shape = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    ViTConfig(image_size=32, patch_size=16, **shape).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="reads `pixel_values`"):
+        make_inputs(random_model(tmp_path))
+
+
+def test_ids_beyond_the_vocabulary_are_refused(bert_copy: Path) -> None:
+    save_tokenizer(bert_copy, [f"w{number}" for number in range(80)], pad_token="w1")
+    with pytest.raises(ModelError, match="beyond the config's vocab_size"):
+        make_inputs(load_model(str(bert_copy)), ["w79"])
+
+
+def test_empty_texts_are_refused(bert_checkpoint: Path) -> None:
+    with pytest.raises(ModelError, match="no tokens at all"):
+        make_inputs(load_model(str(bert_checkpoint)), [""])
