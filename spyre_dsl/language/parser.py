@@ -85,8 +85,8 @@ def _parse(text: str, offsets: OffsetMap | int, start: str) -> Any:
 
 
 def _placed(tokens: list[Token], where: OffsetMap) -> list[Token]:
-    if len(where.values) == 1 and not where.ends[0]:
-        base = where.starts[0]
+    base = where.base
+    if base is not None:
         return [(kind, text, start + base, end + base) for kind, text, start, end in tokens]
     return [(kind, text, where.start(start), where.end(end)) for kind, text, start, end in tokens]
 

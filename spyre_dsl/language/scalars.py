@@ -6,6 +6,7 @@ their indentation. An :class:`OffsetMap` says for each character of the value wh
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
@@ -21,14 +22,25 @@ class OffsetMap:
     all its characters come from the file's range ``starts[k]`` to ``ends[k]`` (an escape, a folded line end).
     """
 
-    values: list[int] = field(default_factory=lambda: [0])
-    starts: list[int] = field(default_factory=lambda: [0])
-    ends: list[int] = field(default_factory=lambda: [0])
+    values: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
 
     @classmethod
     def shift(cls, base: int) -> OffsetMap:
-        """The map of a scalar that stands verbatim at offset ``base``."""
+        """The map of a text that stands verbatim at offset ``base``."""
         return cls([0], [base], [0])
+
+    @property
+    def base(self) -> int | None:
+        """Where the value stands if it is verbatim as a whole."""
+        return self.starts[0] if len(self.starts) == 1 and not self.ends[0] else None
+
+    def add(self, value: int, start: int, end: int = 0) -> None:
+        """Appends a run: verbatim from ``start``, or made of the range ``start`` to ``end``."""
+        self.values.append(value)
+        self.starts.append(start)
+        self.ends.append(end)
 
     def start(self, offset: int) -> int:
         """Where in the file the character at ``offset`` of the value begins."""
@@ -44,13 +56,121 @@ class OffsetMap:
 
     def span(self, start: int, end: int) -> Span:
         """The file's range for the value's range; an empty range stays empty."""
-        first = self.start(start)
-        return Span(first, max(first, self.end(end)) if end > start else first)
+        if start < end:
+            return Span(self.start(start), self.end(end))
+        place = self.end(start)
+        return Span(place, place)
 
 
 def offsets_of(scalar: Scalar, text: str) -> OffsetMap:
-    """The map of a scalar in the file ``text``."""
-    value = scalar.value
-    if not scalar.style and text.startswith(value, scalar.start):
-        return OffsetMap.shift(scalar.start)
-    return OffsetMap.shift(scalar.start)
+    """The map of a scalar in the file ``text``.
+
+    Raises:
+        ValueError: the scalar's value is not what YAML makes of the text at its place.
+    """
+    if not scalar.style:
+        if text.startswith(scalar.value, scalar.start):
+            return OffsetMap.shift(scalar.start)
+        return _plain(scalar, text)
+    if scalar.style in "'\"":
+        length = len(scalar.value)
+        if length == scalar.end - scalar.start - 2 and text.startswith(scalar.value, scalar.start + 1):
+            return OffsetMap.shift(scalar.start + 1)
+        return _quoted(scalar, text)
+    return _block(scalar, text)
+
+
+_FOLD = re.compile(r"(?<! )[ ]*\n[ \n]*")  # the look-behind keeps the search linear in long runs of blanks
+_SINGLE = re.compile(r"(?P<fold>[ ]*\n[ \n]*)|(?P<escape>'')|[^'\n ]+|[ ]+")
+_DOUBLE = re.compile(
+    r"(?P<fold>[ ]*\n[ \n]*)"
+    r"|(?P<joined>\\\n[ \n]*)"
+    r"|(?P<escape>\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.))"
+    r"|[^\\\n ]+|[ ]+"
+)
+
+
+def _folded(breaks: str) -> int:
+    """How many characters YAML makes of blanks around line ends: one blank of one line end, else one less than there are."""
+    return max(1, breaks.count("\n") - 1)
+
+
+def _plain(scalar: Scalar, text: str) -> OffsetMap:
+    """A plain scalar over several lines."""
+    offsets = OffsetMap()
+    value, position = 0, scalar.start
+    for fold in _FOLD.finditer(text, scalar.start, scalar.end):
+        if value >= len(scalar.value):
+            break
+        offsets.add(value, position)
+        value += fold.start() - position
+        offsets.add(value, fold.start(), fold.end())
+        value += _folded(fold.group())
+        position = fold.end()
+    offsets.add(value, position)
+    return offsets
+
+
+def _quoted(scalar: Scalar, text: str) -> OffsetMap:
+    """A quoted scalar: what stands between the quotes, piece by piece."""
+    offsets = OffsetMap()
+    value = 0
+    pattern = _SINGLE if scalar.style == "'" else _DOUBLE
+    for piece in pattern.finditer(text, scalar.start + 1, scalar.end - 1):
+        kind = piece.lastgroup
+        start, end = piece.span()
+        if kind == "fold":
+            offsets.add(value, start, end)
+            value += _folded(piece.group())
+        elif kind == "escape":
+            offsets.add(value, start, end)
+            value += 1
+        elif kind == "joined":  # an escaped line end stands for nothing, or for the empty lines after it
+            empty = piece.group().count("\n") - 1
+            if empty:
+                offsets.add(value, start, end)
+                value += empty
+        else:
+            offsets.add(value, start)
+            value += end - start
+    if not offsets.values:
+        offsets.add(0, scalar.start + 1)
+    return offsets
+
+
+def _block(scalar: Scalar, text: str) -> OffsetMap:
+    """A block scalar, line by line as YAML scans it."""
+    header = text.find("\n", scalar.start, scalar.end)
+    if header < 0:
+        return OffsetMap.shift(scalar.end)
+    indent = _indentation(scalar, text, header + 1)
+    offsets = OffsetMap()
+    value, pending, after_blank = 0, header, True
+    breaks = 0
+    position = header + 1
+    while position < scalar.end:
+        line_end = text.find("\n", position, scalar.end)
+        line_end = scalar.end if line_end < 0 else line_end
+        start = min(position + indent, line_end)
+        if text[position:start].strip(" ") == "" and start < line_end:
+            blank = text[start] == " "
+            joined = scalar.style == ">" and not after_blank and not blank and breaks > 0
+            made = (breaks - 1 or 1) if joined else breaks
+            if made:
+                offsets.add(value, pending, start)
+                value += made
+            offsets.add(value, start)
+            value += line_end - start
+            pending, breaks, after_blank = line_end, 0, blank
+        breaks += 1 if line_end < scalar.end else 0
+        position = line_end + 1
+    if not offsets.values or value < len(scalar.value):
+        offsets.add(value, min(pending, scalar.end), max(min(pending, scalar.end) + 1, scalar.end))
+    return offsets
+
+
+def _indentation(scalar: Scalar, text: str, start: int) -> int:
+    """How many blanks YAML took off each line, told by the first line that has content."""
+    written = next((line for line in text[start : scalar.end].split("\n") if line.strip(" ")), "")
+    kept = next((line for line in scalar.value.split("\n") if line.strip(" ")), "")
+    return (len(written) - len(written.lstrip(" "))) - (len(kept) - len(kept.lstrip(" ")))
