@@ -127,7 +127,7 @@ def to_host(words: Any, dtype: DTypeLike | str, stack: Stack | str) -> NDArray[A
     source_format = device_format(name, stack)
     held = np.asarray(words)
     if held.dtype != WORD_DTYPES[source_format]:
-        raise TypeError(f"{name} is {source_format} on the device, {WORD_DTYPES[source_format]} words, not {held.dtype}")
+        raise TypeError(f"{name} is {source_format} on the device: {WORD_DTYPES[source_format]}, not {held.dtype}")
     if source_format != "SEN169_FP16":
         return np.asarray(held.astype(HOST_DTYPES[name]))
     if name == "bool":
@@ -183,9 +183,10 @@ def _stack(stack: Stack | str) -> Stack:
 @cache
 def _write_table(name: str, rules: HostRules) -> NDArray[np.uint16]:
     """What each of the 65,536 host words becomes on the device."""
-    values = _all_words().view(HOST_DTYPES[name]).astype(np.float32)
-    if name == "float16" and rules.halved == "write":
-        values = np.where(np.abs(values) < _FLOAT16_LEAST_NORMAL, values * np.float32(0.5), values)
+    with np.errstate(invalid="ignore"):  # signalling NaNs are among all words
+        values = _all_words().view(HOST_DTYPES[name]).astype(np.float32)
+        if name == "float16" and rules.halved == "write":
+            values = np.where(np.abs(values) < _FLOAT16_LEAST_NORMAL, values * np.float32(0.5), values)
     words = _write(values, rules)
     if name == "float16" and rules.carry == "saturate":
         carried = (np.abs(values) <= _FLOAT16_MAX) & (np.abs(decode_table()[words]) > _FLOAT16_MAX)

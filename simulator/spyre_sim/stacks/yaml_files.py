@@ -11,7 +11,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """The mapping in the file, {} for an empty one. Raises OSError, yaml.YAMLError, and ValueError for a non-mapping."""
+    """The mapping in the file, {} for an empty one. Raises OSError, yaml.YAMLError, ValueError for anything else."""
     loaded = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     if loaded is None:
         return {}
