@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -66,12 +67,54 @@ def capture(
 
 
 def _export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
-    shapes = (dynamic_shapes(args), dynamic_shapes(kwargs))
-    merged = shapes[1] if not args else None
     try:
-        return torch.export.export(model, args, kwargs, strict=False, dynamic_shapes=merged if not args else _by_place(*shapes))
+        with flat_signature(model, args, kwargs) as flat:
+            shapes = {name: dynamic_shapes(value) for name, value in flat.items()}
+            return torch.export.export(model, (), flat, strict=False, dynamic_shapes=shapes)
     except Exception as error:
         raise CaptureError(f"{type(model).__name__} cannot be exported with these inputs: {_first_line(error)}") from error
+
+
+@contextmanager
+def flat_signature(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Gives ``model`` a forward whose parameters are exactly what is passed, each by its own name.
+
+    ``torch.export`` cannot describe the shapes of what ends up in ``*args`` or ``**kwargs``. Yields the inputs by name.
+    """
+    signature = inspect.signature(model.forward)
+    bound = signature.bind(*args, **kwargs).arguments
+    kinds = {name: parameter.kind for name, parameter in signature.parameters.items()}
+    names: list[str] = []
+    flat: dict[str, Any] = {}
+    for name, value in bound.items():
+        if kinds[name] is inspect.Parameter.VAR_KEYWORD:
+            flat.update(value)
+        elif kinds[name] is inspect.Parameter.VAR_POSITIONAL:
+            extra = {f"{name}_{place}": item for place, item in enumerate(value)}
+            names += extra
+            flat.update(extra)
+        else:
+            flat[name] = value
+            if kinds[name] is inspect.Parameter.POSITIONAL_ONLY or args and len(names) < len(args):
+                names.append(name)
+    original, own = model.forward, model.__dict__.get("forward")
+
+    def forward(**given: Any) -> Any:
+        return original(*[given.pop(name) for name in names], **given)
+
+    forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in flat]
+    )
+    model.__dict__["forward"] = forward
+    try:
+        yield flat
+    finally:
+        if own is None:
+            del model.__dict__["forward"]
+        else:
+            model.__dict__["forward"] = own
 
 
 @contextmanager
@@ -85,10 +128,6 @@ def _recording(model: torch.nn.Module, calls: dict[str, list[Received]]) -> Iter
 
             stack.callback(module.register_forward_pre_hook(note, with_kwargs=True).remove)
         yield
-
-
-def _by_place(args: Any, kwargs: Any) -> Any:
-    return {"args": args, "kwargs": kwargs}
 
 
 def _first_line(error: BaseException) -> str:

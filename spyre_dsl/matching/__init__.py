@@ -1,0 +1,1 @@
+"""Matching: compiled patterns, scopes and guards over canonical graphs."""
