@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from spyre_dsl.assessment.gaps import find_gaps
+from spyre_dsl.assessment.gaps import MetDefect, find_gaps, met_defects
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.models.configuration import DECODER
@@ -88,7 +88,7 @@ def assess(
     return _report(
         loaded, inputs, target, request, shown, verdict, clock, started,
         comparison=compared, gaps=gaps, kernels=outcome.kernels, host_fallbacks=outcome.host_fallbacks,
-        claims=tuple(claims),
+        defects=_defects(outcome, request), claims=tuple(claims),
     )  # fmt: skip
 
 
@@ -117,12 +117,17 @@ def _compare(outcome: Outcome, reference: Any, inputs: ModelInputs, loaded: Load
     return compare(outcome.outputs, reference, inputs.mask, causal=loaded.kind.family == DECODER)
 
 
+def _defects(outcome: Outcome, request: Request) -> tuple[MetDefect, ...]:
+    titles = {name: defect.title for name, defect in request.stack.defects.items()} if outcome.defects else {}
+    return met_defects(outcome.defects, titles, request.adapters)
+
+
 def _verdict(outcome: Outcome, compared: Comparison | None, claims: Any, target: Target) -> str:
     if outcome.refusals or compared is None:
         return GAPS
     if not compared.passes(CPU_MIN_TOKEN_COSINE if target.name == "cpu" else MIN_TOKEN_COSINE):
         return WRONG
-    return PASS if all(claim.holds for claim in claims) else UNPROVED
+    return UNPROVED if any(claim.math.outcome == "failed" for claim in claims) else PASS
 
 
 def _report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,16 +40,40 @@ class Gap:
         return (self.refused.op, path, self.refused.source_line, self.refused.fact)
 
 
+@dataclass(frozen=True, slots=True)
+class MetDefect:
+    """A known defect of the stack that the program runs into: it computes something wrong there, and says nothing.
+
+    ``bridges`` names the adapters that cite it.
+    """
+
+    id: str
+    title: str
+    bridges: tuple[str, ...] = ()
+
+
+def met_defects(ids: Iterable[str], titles: Mapping[str, str], adapters: AdapterSet) -> tuple[MetDefect, ...]:
+    """The defects with what they are (``titles`` by id) and the adapters of the set that cite them."""
+    citing = _citing(adapters)
+    return tuple(MetDefect(name, titles.get(name, ""), tuple(sorted(citing.get(name, ())))) for name in ids)
+
+
 def find_gaps(refusals: Iterable[Refused], adapters: AdapterSet, patches: Sequence[PatchPlace]) -> tuple[Gap, ...]:
     """Each refusal with what could bridge it.
 
     ``patches`` are those that a plan with all of ``adapters`` would make on the unpatched model, applied or not.
     """
+    citing = _citing(adapters)
+    return tuple(_gap(refused, citing, patches) for refused in refusals)
+
+
+def _citing(adapters: AdapterSet) -> dict[str, set[str]]:
+    """The names of the adapters that cite each fact."""
     citing: dict[str, set[str]] = {}
     for adapter in adapters.adapters:
         for fact in adapter.gap.evidence:
             citing.setdefault(fact, set()).add(adapter.name)
-    return tuple(_gap(refused, citing, patches) for refused in refusals)
+    return citing
 
 
 def _gap(refused: Refused, citing: dict[str, set[str]], patches: Sequence[PatchPlace]) -> Gap:

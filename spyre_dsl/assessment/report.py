@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from spyre_dsl.assessment.gaps import Gap
+from spyre_dsl.assessment.gaps import Gap, MetDefect
 from spyre_dsl.targets.comparison import Comparison
 from spyre_dsl.targets.protocol import HostFallback
 
@@ -38,6 +38,7 @@ class Report:
     gaps: tuple[Gap, ...] = ()
     kernels: int | None = None
     host_fallbacks: tuple[HostFallback, ...] = ()
+    defects: tuple[MetDefect, ...] = ()
     claims: tuple[Any, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -68,6 +69,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "gaps": [_gap(gap) for gap in report.gaps],
         "kernels": report.kernels,
         "host_fallbacks": [asdict(fallback) for fallback in report.host_fallbacks],
+        "defects": [{"id": met.id, "title": met.title, "bridges": list(met.bridges)} for met in report.defects],
         "claims": [_claim(claim) for claim in report.claims],
         "notes": list(report.notes),
         "seconds": round(report.seconds, 3),
@@ -92,10 +94,12 @@ def _gap(gap: Gap) -> dict[str, Any]:
 
 
 def _claim(claim: Any) -> dict[str, Any]:
+    """A site report of ``spyre_dsl.evidence``."""
     return {
-        "adapter": str(claim.adapter),
-        "rule": str(claim.rule),
-        "module_path": str(claim.module_path),
-        "holds": bool(claim.holds),
-        "detail": str(claim.detail),
+        "adapter": claim.adapter,
+        "rule": claim.rule,
+        "module_path": claim.module_path,
+        "source_line": claim.source_line,
+        "outcome": str(claim.math.outcome.value),
+        "detail": claim.math.summary,
     }

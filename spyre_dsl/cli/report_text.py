@@ -19,7 +19,7 @@ _VERDICTS = {
 
 def render(report: Report) -> str:
     """The whole report as lines of plain text."""
-    parts = [_heading(report), _plan(report), _claims(report), _gaps(report), _fallbacks(report), _numbers(report)]
+    parts = [section(report) for section in _SECTIONS]
     verdict = f"verdict: {_VERDICTS[report.verdict]} ({report.seconds:.1f} s)"
     return "\n\n".join([*(part for part in parts if part), verdict])
 
@@ -43,9 +43,22 @@ def _plan(report: Report) -> str:
 def _claims(report: Report) -> str:
     if not report.claims:
         return ""
-    refuted = [claim for claim in report.claims if not claim.holds]
-    lines = [f"math claims checked inside the model: {len(report.claims)}, refuted: {len(refuted)}"]
-    lines += [f"  {claim.adapter}/{claim.rule} at {claim.module_path}: {claim.detail}" for claim in refuted]
+    counts = Counter(claim.math.outcome.value for claim in report.claims)
+    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+    lines = [f"math claims checked inside the model: {told}"]
+    for claim in report.claims:
+        if claim.math.outcome == "failed":
+            lines.append(f"  {claim.adapter}/{claim.rule} at {claim.module_path}: {claim.math.summary}")
+            lines += [f"    {detail}" for detail in claim.math.details]
+    return "\n".join(lines)
+
+
+def _defects(report: Report) -> str:
+    if not report.defects:
+        return ""
+    lines = ["known defects of the stack that it runs into:"]
+    for met in report.defects:
+        lines += [f"  {met.id} {met.title}", f"    bridge: {', '.join(met.bridges) or 'no adapter'}"]
     return "\n".join(lines)
 
 
@@ -108,3 +121,6 @@ def _tokens(compared: Comparison) -> str:
 
 def _number(value: float | None) -> str:
     return "none (not finite)" if value is None else f"{value:.6f}"
+
+
+_SECTIONS = (_heading, _plan, _claims, _gaps, _defects, _fallbacks, _numbers)

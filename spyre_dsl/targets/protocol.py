@@ -47,13 +47,15 @@ class Outcome:
     """What a run gave.
 
     ``outputs`` is what the model returns (None when the stack refused it); ``kernels`` is None where the target has
-    no count. ``seconds`` is the wall time of compiling and running.
+    no count. ``defects`` are the ids of known silent defects of the stack that the program runs into. ``seconds`` is
+    the wall time of compiling and running.
     """
 
     outputs: Any
     kernels: int | None = None
     host_fallbacks: tuple[HostFallback, ...] = ()
     refusals: tuple[Refused, ...] = ()
+    defects: tuple[str, ...] = ()
     seconds: float = 0.0
 
 

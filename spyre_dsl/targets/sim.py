@@ -33,8 +33,10 @@ class SimTarget:
         except (spyre_sim.CompileError, spyre_sim.RunError) as problem:
             refusals = tuple(map(_refused, spyre_sim.check(model, args, kwargs, stack=stack)))
             return Outcome(None, refusals=refusals or (_refused(problem),), seconds=time.perf_counter() - started)
-        fallbacks = tuple(HostFallback(f.op, f.module_path, f.source_line) for f in compiled.report.host_fallbacks)
-        return Outcome(outputs, compiled.report.kernels, fallbacks, (), time.perf_counter() - started)
+        report = compiled.report
+        fallbacks = tuple(HostFallback(f.op, f.module_path, f.source_line) for f in report.host_fallbacks)
+        seconds = time.perf_counter() - started
+        return Outcome(outputs, report.kernels, fallbacks, (), tuple(report.defects), seconds)
 
 
 def _refused(refusal: Any) -> Refused:

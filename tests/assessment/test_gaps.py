@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spyre_dsl.assessment.gaps import find_gaps, grouped
+from spyre_dsl.assessment.gaps import MetDefect, find_gaps, grouped, met_defects
 from spyre_dsl.language.adapter import Adapter, AdapterSet
 from spyre_dsl.language.adapter import Gap as AdapterGap
 from spyre_dsl.targets.protocol import Refused
@@ -65,3 +65,10 @@ def test_gaps_repeated_over_layers_are_one_group_with_a_count() -> None:
         ("aten.matmul", "encoder.layer.*.self", 3),
         ("aten.pow", "encoder.layer.*.self", 1),
     ]
+
+
+def test_a_defect_that_the_program_meets_names_the_adapters_that_cite_it() -> None:
+    assert met_defects(["N13", "S51"], {"S51": "pow with exponent 3"}, BOTH) == (
+        MetDefect("N13", "", ("finite-attention-mask",)),
+        MetDefect("S51", "pow with exponent 3", ()),
+    )

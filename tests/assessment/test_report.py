@@ -10,8 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from spyre_dsl.assessment.gaps import Gap
+from spyre_dsl.assessment.gaps import Gap, MetDefect
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report, to_json
+from spyre_dsl.evidence.results import SiteReport, ok
 from spyre_dsl.language.resources import resource
 from spyre_dsl.targets.comparison import Comparison
 from spyre_dsl.targets.protocol import HostFallback, Refused
@@ -40,7 +41,8 @@ FULL = replace(
     gaps=(Gap(Refused("aten.matmul", "x.0", "m.py:1", "no", "E10", "unsupported", "run", (2, 3)), ("a",), ("b",)),),
     kernels=40,
     host_fallbacks=(HostFallback("aten.embedding", "embeddings", "m.py:2"),),
-    claims=(SimpleNamespace(adapter="a", rule="r", module_path="x", holds=True, detail=""),),
+    defects=(MetDefect("S51", "pow with exponent 3", ("gelu-new-cube",)),),
+    claims=(SiteReport("a", "r", "x", "m.py:1", ok("holds")),),
     notes=("random weights, seed 0",),
     seconds=1.5,
     timings={"plan": 0.5},
