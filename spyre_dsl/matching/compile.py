@@ -116,7 +116,23 @@ def _operator(expression: Expression, name: str, operands: tuple[Expression, ...
     if all(_is_host(operand) for operand in operands):
         return computed
     op = _op(OPS[name], None, operands, (), expression.span)
+    if parameter.kind in ("tensor", "tensors") or any(map(_is_tensor, operands)):
+        return op
     return EitherPattern(expression.span, op, computed)
+
+
+def _is_tensor(expression: Expression) -> bool:
+    """Whether an expression can only be a tensor: it is the result of an op."""
+    match expression:
+        case Call():
+            return find_op(expression.function) is not None
+        case Binary():
+            return expression.operator == "@" or _is_tensor(expression.left) or _is_tensor(expression.right)
+        case Unary():
+            return _is_tensor(expression.operand)
+        case Index():
+            return _is_tensor(expression.base)
+    return False
 
 
 def _is_host(expression: Expression) -> bool:

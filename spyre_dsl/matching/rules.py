@@ -1,8 +1,9 @@
 """Rules ready to be matched, indexed so that matching costs by hits and not by rules.
 
-The order in which rules are tried, and in which matches come: higher ``priority`` first; then the more specific pattern
-(more ops, then more fixed arguments, then more conditions around it); then file order. So a rule for a whole RMSNorm
-goes before one for its ``pow``, and every match of it before any of the other's.
+The order in which rules are tried, and in which matches come: higher ``priority`` first; then the more specific rule,
+as ``language.rule_terms.specificity`` has it (more parts in the pattern, then more conditions around it), so that what
+``lint`` says about order is what happens; then file order. So a rule for a whole RMSNorm goes before one for its
+``pow``, and every match of it before any of the other's.
 """
 
 from __future__ import annotations
@@ -14,26 +15,25 @@ from typing import Any
 from spyre_dsl.graphs.node import CanonicalGraph, Node, Value
 from spyre_dsl.graphs.provenance import owner_of
 from spyre_dsl.language.adapter import Adapter, AdapterSet, Rule
+from spyre_dsl.language.rule_terms import rule_terms, specificity
 from spyre_dsl.matching.attempt import Attempt
 from spyre_dsl.matching.compile import compile_pattern
 from spyre_dsl.matching.features import node_signature, required_features, signature_features
 from spyre_dsl.matching.no_match import NoMatch
-from spyre_dsl.matching.patterns import (
-    ComputedPattern, DefaultPattern, DerivedPattern, ItemPattern, LiteralPattern, OpPattern, Pattern, SectionsPattern,
-)  # fmt: skip
+from spyre_dsl.matching.patterns import ItemPattern, OpPattern, Pattern
 from spyre_dsl.matching.scope import MatchContext, adapter_fits, config_fits
-from spyre_dsl.matching.tree import walk
 from spyre_dsl.matching.verdict import judge, module_verdict
 
 
 @dataclass(frozen=True)
 class CompiledRule:
-    """A rule with its pattern. ``unfit`` says why it is not for this model or stack at all, None if it is."""
+    """A rule with its pattern. ``unfit`` says why it is not for this model or stack at all, None if it is;
+    rules are sorted by ``order``."""
 
     adapter: Adapter
     rule: Rule
     pattern: Pattern | None
-    order: int
+    order: tuple[Any, ...]
     unfit: NoMatch | None = None
     features: frozenset[Any] = field(default=frozenset(), repr=False)
 
@@ -48,9 +48,6 @@ class CompiledRule:
     def name(self) -> str:
         """``adapter/rule``, unique in a run."""
         return f"{self.adapter.name}/{self.rule.name}"
-
-    def sort_key(self) -> tuple[Any, ...]:
-        return (-self.rule.priority, *(-count for count in specificity(self)), self.order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +73,7 @@ class RuleIndex:
 
     def __init__(self, rules: Sequence[CompiledRule], context: MatchContext) -> None:
         self.context = context
-        self.rules = tuple(sorted(rules, key=CompiledRule.sort_key))
+        self.rules = tuple(sorted(rules, key=lambda rule: rule.order))
         self._by_root: dict[str, list[tuple[int, CompiledRule]]] = {}
         for rank, rule in enumerate(self.rules):
             if rule.unfit is None and rule.pattern is not None:
@@ -129,26 +126,14 @@ def compile_rules(adapters: AdapterSet, context: MatchContext) -> RuleIndex:
     Raises PatternError for a pattern that the checks of ``lint`` would have refused.
     """
     compiled = []
-    for order, (adapter, rule) in enumerate(adapters.rules()):
+    for terms in rule_terms(adapters.adapters):
+        adapter, rule = terms.adapter, terms.rule
+        order = (-rule.priority, *(-count for count in specificity(terms)), terms.number)
         unfit = adapter_fits(adapter, context) or config_fits(rule.match.config, context.config)
         pattern = compile_pattern(rule.match.op) if rule.match.op is not None else None
         features = required_features(pattern) if pattern is not None else frozenset()
         compiled.append(CompiledRule(adapter, rule, pattern, order, unfit, features))
     return RuleIndex(compiled, context)
-
-
-def specificity(rule: CompiledRule) -> tuple[int, int, int]:
-    """(ops, fixed arguments, conditions around the pattern): the larger, the more specific."""
-    parts = list(walk(rule.pattern)) if rule.pattern is not None else []
-    ops = sum(isinstance(part, (OpPattern, ItemPattern)) for part in parts)
-    fixed = sum(
-        isinstance(part, (LiteralPattern, ComputedPattern, SectionsPattern, DerivedPattern))
-        and not isinstance(part, DefaultPattern)
-        for part in parts
-    )
-    match = rule.rule.match
-    around = len(match.where) + len(match.config) + (match.module is not None) + (match.path is not None)
-    return ops, fixed, around
 
 
 def match_at(rule: CompiledRule, node: Node, graph: CanonicalGraph, context: MatchContext) -> Match | NoMatch:

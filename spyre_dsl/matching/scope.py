@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -145,7 +145,15 @@ def class_names(cls: type) -> tuple[str, ...]:
 
 def _class_matches(pattern: str, name: str) -> bool:
     """A pattern without a dot may be the bare class name."""
-    return fnmatchcase(name, pattern) or "." not in pattern and fnmatchcase(name.rpartition(".")[2], pattern)
+    if _glob(pattern)(name):
+        return True
+    return "." not in pattern and _glob(pattern)(name.rpartition(".")[2]) is not None
+
+
+@lru_cache(maxsize=None)
+def _glob(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    """Only ``*`` is special: any characters."""
+    return re.compile(re.escape(pattern).replace(r"\*", ".*"), re.DOTALL).fullmatch
 
 
 def _segments_match(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
@@ -153,7 +161,7 @@ def _segments_match(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
         return not path
     if pattern[0] == "**":
         return any(_segments_match(pattern[1:], path[skipped:]) for skipped in range(len(path) + 1))
-    return bool(path) and fnmatchcase(path[0], pattern[0]) and _segments_match(pattern[1:], path[1:])
+    return bool(path) and _glob(pattern[0])(path[0]) is not None and _segments_match(pattern[1:], path[1:])
 
 
 def _upwards(path: str) -> Iterator[str]:
