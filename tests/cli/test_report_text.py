@@ -1,0 +1,102 @@
+"""The report as people read it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from spyre_dsl.assessment.gaps import Gap, MetDefect
+from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
+from spyre_dsl.cli.report_text import render
+from spyre_dsl.evidence.results import SiteReport, failed, ok
+from spyre_dsl.targets.comparison import Comparison
+from spyre_dsl.targets.protocol import HostFallback, Refused
+
+BARE = Report("a/b", "package", 22_700_000, "2026-06", "sim", (4, 26), PLANNED, seconds=1.25)
+
+
+class Plan:
+    patches = ()
+    unmatched = ("my-cube/cube: matched nothing, 2 sites expected",)
+
+    def __str__(self) -> str:
+        return "adapter  rule\nmy-cube  cube\n"
+
+
+def refused(layer: int) -> Gap:
+    text = "Spyre backend does not support: views of part of a stick"
+    return Gap(Refused("aten.matmul", f"layer.{layer}.self", "bert.py:9", text, "E10"), ("attention-head-padding",))
+
+
+def test_the_heading_says_what_was_run_where() -> None:
+    assert render(BARE).splitlines()[:2] == [
+        "model:   a/b (package, 22.7 million parameters)",
+        "target:  sim, stack 2026-06, batch of 4 x 26 tokens",
+    ]
+
+
+def test_notes_follow_the_heading() -> None:
+    assert "note:    random weights, seed 0" in render(replace(BARE, notes=("random weights, seed 0",)))
+
+
+def test_the_last_line_is_the_verdict() -> None:
+    words = {PASS: "PASS", GAPS: "GAPS", WRONG: "WRONG NUMBERS", UNPROVED: "CLAIMS REFUTED", PLANNED: "PLANNED"}
+    for verdict, word in words.items():
+        last = render(replace(BARE, verdict=verdict)).splitlines()[-1]
+        assert last.startswith(f"verdict: {word}: ") and last.endswith("(1.2 s)")
+
+
+def test_the_plan_is_shown_with_its_warnings() -> None:
+    text = render(replace(BARE, plan=Plan()))
+    assert "my-cube  cube\nwarning: my-cube/cube: matched nothing, 2 sites expected" in text
+
+
+def test_gaps_of_all_layers_are_one_entry_with_a_count() -> None:
+    text = render(replace(BARE, verdict=GAPS, gaps=(refused(0), refused(1))))
+    assert text.count("views of part of a stick [E10]") == 1
+    assert "gaps that remain: 2\n  aten.matmul in layer.*.self, bert.py:9  x 2\n" in text
+    assert "    bridge: attention-head-padding" in text
+
+
+def test_a_single_gap_keeps_its_full_path() -> None:
+    assert "aten.matmul in layer.0.self, bert.py:9\n" in render(replace(BARE, gaps=(refused(0),)))
+
+
+def test_a_gap_without_a_bridge_says_so() -> None:
+    lone = replace(refused(0), bridges=())
+    assert "bridge: no adapter" in render(replace(BARE, gaps=(lone,)))
+    related = replace(BARE, gaps=(replace(lone, related=("my-pad",)),))
+    assert "no adapter matches here (my-pad is for this fact: see spyre-dsl why)" in render(related)
+
+
+def test_defects_name_what_is_wrong_and_what_bridges_it() -> None:
+    text = render(replace(BARE, defects=(MetDefect("S51", "pow with exponent 3", ("gelu-new-cube",)),)))
+    assert "  S51 pow with exponent 3\n    bridge: gelu-new-cube" in text
+
+
+def test_host_fallbacks_are_counted_by_op() -> None:
+    fallbacks = tuple(HostFallback(op, "x", "y") for op in ("aten.embedding", "aten.cos", "aten.embedding"))
+    assert "on the host: aten.embedding x 2, aten.cos" in render(replace(BARE, host_fallbacks=fallbacks))
+
+
+def test_the_numbers_come_with_kernels_and_fallbacks() -> None:
+    text = render(replace(BARE, verdict=PASS, comparison=Comparison(0.99912, 0.9999, 1.0, 0.01, 0, True), kernels=40))
+    assert "token cosine: min 0.999120, mean 0.999900; pooled 1.000000" in text
+    assert "greedy tokens: all the same" in text
+    assert "kernels: 40, host fallbacks: 0" in text
+
+
+def test_what_is_not_finite_has_no_number() -> None:
+    text = render(replace(BARE, verdict=WRONG, comparison=Comparison(None, None, None, None, 3)))
+    assert "min none (not finite)" in text and "not finite: 3" in text
+
+
+def test_tokens_that_differ_are_counted() -> None:
+    compared = Comparison(0.99, 0.99, 0.99, 0.1, 0, False, 2)
+    assert "greedy tokens: 2 differ" in render(replace(BARE, comparison=compared))
+
+
+def test_a_refuted_claim_is_shown_with_its_details() -> None:
+    holds, refuted = ok("holds"), failed("no", "1 != 2")
+    claims = (SiteReport("a", "r", "x", "m.py:1", holds), SiteReport("a", "r", "y", "m.py:2", refuted))
+    text = render(replace(BARE, verdict=UNPROVED, claims=claims))
+    assert "math claims checked inside the model: 1 failed, 1 ok\n  a/r at y: no\n    1 != 2" in text
