@@ -87,11 +87,15 @@ class TooLarge(Exception):
 
 
 class Terms:
-    """Builds the terms of one rule; ``prefix`` keeps its variables apart from those of other rules."""
+    """Builds the terms of one rule; ``prefix`` keeps its variables apart from those of other rules.
+
+    ``lets`` are the terms of ``let`` names; ``kinds`` remembers of what kind each capture is where it is first used.
+    """
 
     def __init__(self, prefix: str = "", lets: Mapping[str, Term] | None = None) -> None:
         self.prefix = prefix
         self.lets = dict(lets or {})
+        self.kinds: dict[str, str] = {}
         self._anonymous = 0
         self._budget = MAX_TERMS
 
@@ -106,6 +110,8 @@ class Terms:
             raise TooLarge
         match node:
             case Capture():
+                if kind != "any":
+                    self.kinds.setdefault(node.name, kind)
                 return Var(self.prefix + node.name)
             case Wildcard():
                 self._anonymous += 1
@@ -183,24 +189,24 @@ class Terms:
         operand = self.build(node.operand, kind)
         if node.operator == "+":
             return operand
-        if node.operator == "-" and is_tensor(operand, kind):
+        if node.operator == "-" and self._is_tensor(operand, kind):
             return App("neg", (operand,))
         return Host("negate" if node.operator == "-" else "not", (operand,))
 
     def _binary(self, node: Binary, kind: str) -> Term:
         left, right = self.build(node.left, kind), self.build(node.right, kind)
-        if is_tensor(left, kind) or is_tensor(right, kind):
+        if self._is_tensor(left, kind) or self._is_tensor(right, kind):
             op = find_op(OPERATOR_OPS[node.operator])
             assert op is not None
             return App(op.name, (left, right, *(Lit(parameter.default) for parameter in op.parameters[2:])))
         return Host(node.operator, (left, right))
 
-
-def is_tensor(term: Term, kind: str) -> bool:
-    """Whether a term is a tensor where ``kind`` is wanted; a capture is one exactly where a tensor is wanted."""
-    if isinstance(term, (App, Composite)):
-        return True
-    return isinstance(term, (Var, Sym)) and kind in ("tensor", "value")
+    def _is_tensor(self, term: Term, kind: str) -> bool:
+        """Whether a term is a tensor where ``kind`` is wanted."""
+        if isinstance(term, Var):
+            first_use = self.kinds.get(term.name[len(self.prefix) :], "tensor")
+            return kind in ("tensor", "value") and first_use in ("tensor", "value")
+        return isinstance(term, (App, Composite)) or (isinstance(term, Sym) and kind in ("tensor", "value"))
 
 
 def children_of(term: Term) -> tuple[Term, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spyre_dsl.language.terms import (
-    DIMENSIONS, UNKNOWN, App, Composite, Host, Lit, Seq, Sym, Term, Var, children_of, same_literal, substitute, subterms,
+    DIMENSIONS, UNKNOWN, App, Composite, Host, Lit, Seq, Sym, Term, Var, children_of, same_literal, subterms,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import OPS
 
@@ -28,7 +28,10 @@ class _GaveUp(Exception):
 
 
 class _Unifier:
-    def __init__(self, *, strict: bool) -> None:
+    """One question. ``rigid`` variables stand for themselves only; with any, plain values must be the same to be equal."""
+
+    def __init__(self, rigid: frozenset[str] = frozenset(), *, strict: bool = False) -> None:
+        self.rigid = rigid
         self.strict = strict
         self.steps = 0
 
@@ -38,7 +41,7 @@ class _Unifier:
             raise _GaveUp
         a, b = _resolve(a, known), _resolve(b, known)
         if isinstance(a, Var) or isinstance(b, Var):
-            yield from _bind(a, b, known)
+            yield from self._bind(a, b, known)
         elif isinstance(a, Host) or isinstance(b, Host):
             yield from self._hosts(a, b, known)
         elif isinstance(a, Composite) or isinstance(b, Composite):
@@ -50,6 +53,14 @@ class _Unifier:
                 yield from self._sequence(a.items, b.items, known, (dimension,) * len(a.items))
         elif self._leaves(a, b, dimension):
             yield known
+
+    def _bind(self, a: Term, b: Term, known: Substitution) -> Iterator[Substitution]:
+        if a == b:
+            yield known
+            return
+        variable, value = (a, b) if isinstance(a, Var) and a.name not in self.rigid else (b, a)
+        if isinstance(variable, Var) and variable.name not in self.rigid and not _occurs(variable.name, value, known):
+            yield {**known, variable.name: value}
 
     def _leaves(self, a: Term, b: Term, dimension: bool) -> bool:
         if isinstance(a, Lit) and isinstance(b, Lit):
@@ -103,16 +114,6 @@ def _resolve(term: Term, known: Substitution) -> Term:
     return term
 
 
-def _bind(a: Term, b: Term, known: Substitution) -> Iterator[Substitution]:
-    if a == b:
-        yield known
-        return
-    variable, value = (a, b) if isinstance(a, Var) else (b, a)
-    assert isinstance(variable, Var)
-    if not _occurs(variable.name, value, known):
-        yield {**known, variable.name: value}
-
-
 def _occurs(name: str, term: Term, known: Substitution) -> bool:
     term = _resolve(term, known)
     if isinstance(term, Var):
@@ -162,16 +163,18 @@ def unifier(a: Term, b: Term) -> Substitution | None:
     Where the search would take more than ``MAX_STEPS``, the answer is None.
     """
     try:
-        return next(_Unifier(strict=False).unify(a, b, {}), None)
+        return next(_Unifier().unify(a, b, {}), None)
     except _GaveUp:
         return None
 
 
 def generalizes(general: Term, special: Term) -> Substitution | None:
-    """What the variables of ``general`` stand for if it matches all that ``special`` matches; None if it does not."""
-    names = {part.name for part in subterms(special) if isinstance(part, Var)}
-    frozen = substitute(special, {name: Sym("$" + name) for name in names})
+    """What the variables of ``general`` stand for if it matches all that ``special`` matches; None if it does not.
+
+    The two have no variables in common.
+    """
+    rigid = frozenset(part.name for part in subterms(special) if isinstance(part, Var))
     try:
-        return next(_Unifier(strict=True).unify(general, frozen, {}), None)
+        return next(_Unifier(rigid, strict=True).unify(general, special, {}), None)
     except _GaveUp:
         return None

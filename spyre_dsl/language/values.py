@@ -188,21 +188,89 @@ def _quotient_bounds(term: Host) -> tuple[Number, Number]:
 
 
 def simplify(term: Host) -> Term:
-    """What a function of something whose making is known gives: the size of a padded tensor, the rank of a matrix."""
+    """What a function of something whose making is known gives: the size of a padded tensor, the dtype of a sum."""
     first = term.args[0] if term.args else None
     match term.function, first:
-        case "default", Lit(value=None):
+        case "default", Lit(value=None) if len(term.args) == 2:
             return term.args[1]
-        case "default", Lit() | Host():
-            return first if isinstance(first, Lit) else term
+        case "default", Lit():
+            return first
         case "len", Seq():
             return Lit(len(first.items))
         case "size", Composite() | App():
             return _size(first, term)
-        case "rank" | "dtype" | "is_float", Composite(function="pad_last" | "pad_dim" | "pad_heads" | "narrow", args=(inner, *_)):
-            return simplify(Host(term.function, (inner,)))
-        case "rank", Composite(function="rotate_half_matrix"):
+        case "dtype", Composite() | App():
+            return _dtype(first, term)
+        case "rank", Composite() | App():
+            return _rank(first, term)
+        case "is_parameter", Composite() | App():
+            return Lit(False)
+        case _:
+            return term
+
+
+_SAME_SHAPE = frozenset(
+    "neg abs sign square sqrt rsqrt reciprocal exp exp2 expm1 log log1p sin cos tanh sigmoid erf relu gelu silu softplus "
+    "softmax log_softmax layer_norm rms_norm masked_fill to type_as tril triu cumsum floor ceil round clamp dropout "
+    "contiguous clone detach logical_not bitwise_not isnan isinf full_like zeros_like ones_like".split()
+)
+"""Ops whose result has the shape of their first argument."""
+
+_SAME_DTYPE = frozenset(
+    "neg abs sign square sqrt rsqrt reciprocal exp exp2 expm1 log log1p sin cos tanh sigmoid erf relu gelu silu softplus "
+    "layer_norm rms_norm masked_fill tril triu floor ceil round clamp dropout contiguous clone detach reshape "
+    "transpose permute expand unsqueeze squeeze slice select narrow pad repeat flip matmul linear bmm mm sort "
+    "scaled_dot_product_attention index index_select gather scatter flatten unflatten t add sub mul div".split()
+)
+"""Ops on floating-point tensors whose result has the dtype of their first argument, others being of no higher one."""
+
+_TRUTH_VALUES = frozenset(
+    "eq ne lt le gt ge isnan isinf isfinite isin logical_not logical_and logical_or logical_xor any all".split()
+)
+"""Ops whose result is of dtype bool."""
+
+_DTYPE_ARGUMENT = {"to": 1, "zeros": 1, "ones": 1, "full": 2, "arange": 3, "softmax": 2, "log_softmax": 2, "full_like": 2}
+"""Where an op takes the dtype of its result."""
+
+
+def _dtype(of: Composite | App, term: Host) -> Term:
+    if isinstance(of, Composite):
+        kept = of.args and of.function != "rotate_half_matrix"
+        return simplify(Host("dtype", (of.args[0],))) if kept else term
+    if of.op in _TRUTH_VALUES:
+        return Sym("bool")
+    place = _DTYPE_ARGUMENT.get(of.op)
+    if place is not None and place < len(of.args) and isinstance(of.args[place], Sym):
+        return of.args[place]
+    if of.op == "where" and len(of.args) == 3:
+        return _joined_dtype(of.args[1], of.args[2], term)
+    if of.op in _SAME_DTYPE and of.args and not isinstance(of.args[0], (Lit, Host)):
+        return simplify(Host("dtype", (of.args[0],)))
+    return term
+
+
+def _joined_dtype(a: Term, b: Term, term: Host) -> Term:
+    """The dtype of ``where``: of its tensor, if the other is a number; float32, if both are numbers, one with a point."""
+    numbers = [isinstance(side, (Lit, Host)) for side in (a, b)]
+    if all(numbers):
+        pointed = any(isinstance(side, Lit) and isinstance(side.value, float) for side in (a, b))
+        computed = any(isinstance(side, Host) and side.function in ("finfo_min", "finfo_max", "negate") for side in (a, b))
+        return Sym("float32") if pointed or computed else term
+    if any(numbers):
+        return simplify(Host("dtype", (b if numbers[0] else a,)))
+    return term
+
+
+def _rank(of: Composite | App, term: Host) -> Term:
+    match of:
+        case Composite(function="rotate_half_matrix"):
             return Lit(2)
+        case Composite(args=(inner, *_)):
+            return simplify(Host("rank", (inner,)))
+        case App(op="reshape", args=(_, Seq(items=items))):
+            return Lit(len(items))
+        case App(op=op, args=(inner, *_)) if op in _SAME_SHAPE:
+            return simplify(Host("rank", (inner,)))
         case _:
             return term
 
@@ -213,22 +281,26 @@ def _size(of: Composite | App, term: Host) -> Term:
         return term
     match of:
         case Composite(function="pad_last", args=(inner, to)):
-            return to if dim == -1 else _same_size(inner, dim, term) if dim < 0 else term
+            return _padded_size(inner, -1, to, dim, term)
         case Composite(function="pad_dim", args=(inner, Lit(value=int(padded)), to)):
-            return to if dim == padded else _same_size(inner, dim, term) if (dim < 0) == (padded < 0) else term
+            return _padded_size(inner, padded, to, dim, term)
         case Composite(function="narrow", args=(inner, Lit(value=int(narrowed)), _, length)):
-            return length if dim == narrowed else _same_size(inner, dim, term) if (dim < 0) == (narrowed < 0) else term
+            return _padded_size(inner, narrowed, length, dim, term)
         case Composite(function="rotate_half_matrix", args=(n,)):
             return n
         case App(op="reshape", args=(_, Seq(items=items))) if -len(items) <= dim < len(items):
-            return items[dim] if items[dim] != Lit(-1) else term
+            return term if items[dim] == Lit(-1) else items[dim]
         case App(op="scaled_dot_product_attention", args=(_, _, value, *_)) if dim == -1:
-            return _same_size(value, dim, term)
+            return simplify(Host("size", (value, term.args[1])))
+        case App(op=op, args=(inner, *_)) if op in _SAME_SHAPE:
+            return simplify(Host("size", (inner, term.args[1])))
         case _:
             return term
 
 
-def _same_size(inner: Term, dim: int, term: Host) -> Term:
-    return simplify(Host("size", (inner, term.args[1])))
-
-
+def _padded_size(inner: Term, changed: int, to: Term, dim: int, term: Host) -> Term:
+    """The size along ``dim`` of a tensor of which one dimension was changed; unknown where -1 may be the same as 3."""
+    if dim == changed:
+        return to
+    same_sign = (dim < 0) == (changed < 0)
+    return simplify(Host("size", (inner, term.args[1]))) if same_sign else term

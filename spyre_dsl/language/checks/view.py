@@ -95,9 +95,20 @@ class RuleView:
 
 @dataclass(frozen=True)
 class AdapterView:
-    """An adapter with all its expressions."""
+    """An adapter with all its expressions. ``damage`` are the places that the loader could not make sense of."""
 
     adapter: Adapter
+    damage: tuple[Span, ...] = ()
+
+    def damaged(self, span: Span) -> bool:
+        """Whether something in ``span`` could not be read, so that what is missing there says nothing."""
+        return any(span.start <= place.start and place.end <= span.end for place in self.damage)
+
+    @cached_property
+    def damaged_outside_rules(self) -> bool:
+        """Whether something outside all rules could not be read."""
+        rules = [rule.span for rule in self.adapter.rules]
+        return any(not any(r.start <= place.start and place.end <= r.end for r in rules) for place in self.damage)
 
     @property
     def source(self) -> Source:

@@ -1,0 +1,79 @@
+"""What ``lint`` finds once files are loaded: one module a check or close family, registered where it is defined.
+
+Checks take what could be read and pass over what could not, so that no finding is a consequence of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from spyre_dsl.language.checks.registry import CHECKS
+from spyre_dsl.language.checks.view import AdapterView
+from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.source import Source
+from spyre_dsl.language.suppressions import suppress
+
+if TYPE_CHECKING:
+    from spyre_dsl.language.loader import LoadResult
+
+MODULES = ("calls", "names", "facts", "guards", "patterns", "duplicates", "coverage", "requires", "rule_set")
+"""The modules that hold the checks, in the order in which they run."""
+
+DEEP_MODULES = ("installed",)
+"""The modules whose checks look at the installed transformers and torch; only ``deep`` imports them."""
+
+
+def check(
+    results: Sequence[LoadResult],
+    *,
+    select: Collection[str] | None = None,
+    ignore: Collection[str] | None = None,
+    deep: bool = False,
+) -> tuple[Diagnostic, ...]:
+    """All findings of all files: those of loading and those of the checks.
+
+    Args:
+        results: the files, as the loader gives them.
+        select: codes, or beginnings of codes (``SD3``), to report; all if None.
+        ignore: codes, or beginnings of codes, not to report.
+        deep: also compare with the installed transformers and torch, which imports neither unless it has to.
+
+    Returns:
+        Each finding once, by file in the order given, then by place; without those that the files silence.
+    """
+    views = [
+        AdapterView(result.adapter, tuple(found.span for found in result.diagnostics))
+        for result in results
+        if result.adapter is not None
+    ]
+    found = [diagnostic for result in results for diagnostic in result.diagnostics]
+    found.extend(_run(views, deep))
+    sources = [result.source for result in results]
+    return tuple(_sorted(sources, _wanted(suppress(sources, found), select, ignore)))
+
+
+def _run(views: Sequence[AdapterView], deep: bool) -> list[Diagnostic]:
+    for module in (*MODULES, *(DEEP_MODULES if deep else ())):
+        import_module(f"{__name__}.{module}")
+    return [found for entry in CHECKS if deep or not entry.deep for found in entry.run(views)]
+
+
+def _wanted(
+    found: Sequence[Diagnostic], select: Collection[str] | None, ignore: Collection[str] | None
+) -> list[Diagnostic]:
+    chosen = tuple(select) if select is not None else ("",)
+    refused = tuple(ignore or ())
+    return [entry for entry in found if entry.code.startswith(chosen) and not entry.code.startswith(refused)]
+
+
+def _sorted(sources: Sequence[Source], found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    order: dict[int, int] = {}
+    for place, source in enumerate(sources):
+        order.setdefault(id(source), place)
+    once = {(id(entry.source), entry.span, entry.code, entry.message): entry for entry in found}
+    last = len(sources)
+    return sorted(
+        once.values(), key=lambda entry: (order.get(id(entry.source), last), entry.span.start, entry.span.end, entry.code)
+    )

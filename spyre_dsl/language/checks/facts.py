@@ -1,0 +1,42 @@
+"""``gap.evidence`` cites facts that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spyre_dsl.language.checks.registry import file_check
+from spyre_dsl.language.checks.view import AdapterView
+from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.facts import fact_ids
+from spyre_dsl.language.suggest import nearest
+from spyre_dsl.language.syntax import Span
+
+
+@file_check("SD210")
+def check_fact_ids(view: AdapterView) -> Iterator[Diagnostic]:
+    """Every id under ``gap.evidence`` is a known fact."""
+    known = fact_ids()
+    for fact in view.adapter.gap.evidence:
+        if fact not in known:
+            near = _nearest(fact)
+            label = f"did you mean `{near}`?" if near else "an id is a letter and a number, such as S51"
+            span = place_of(view, fact, view.adapter.gap.span)
+            yield view.diagnose("SD210", f"unknown fact `{fact}`", span, label=label, suggestion=near)
+
+
+def _nearest(fact: str) -> str | None:
+    """The nearest id, of those with the same letter first: a slip in the number is likelier than one in the letter."""
+    known = sorted(fact_ids(), key=lambda name: (name[0] != fact[:1].upper(), len(name) != len(fact), name))
+    return nearest(fact, known)
+
+
+def place_of(view: AdapterView, word: str, within: Span) -> Span:
+    """Where a word stands in a part of the file; the part itself if it is not written out there."""
+    text = view.source.text
+    start = text.find(word, within.start, within.end)
+    while start >= 0:
+        before, after = text[start - 1 : start], text[start + len(word) : start + len(word) + 1]
+        if not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_"):
+            return Span(start, start + len(word))
+        start = text.find(word, start + 1, within.end)
+    return within

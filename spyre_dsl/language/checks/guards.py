@@ -1,0 +1,48 @@
+"""Guards: each may hold and may fail, and all of a rule may hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spyre_dsl.language.checks.registry import file_check
+from spyre_dsl.language.checks.view import AdapterView, RuleView
+from spyre_dsl.language.diagnostics import Diagnostic, Related
+from spyre_dsl.language.guards import always, satisfiable
+from spyre_dsl.language.terms import Host, Term, Terms, TooLarge
+
+
+@file_check("SD304", "SD305")
+def check_guards(view: AdapterView) -> Iterator[Diagnostic]:
+    """A guard that never holds makes its rule dead, one that always holds is no guard."""
+    for rule in view.rules:
+        if rule.guards and not rule.broken:
+            yield from _check_rule(view, rule)
+
+
+def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
+    terms: list[Term] = []
+    for place in rule.guards:
+        try:
+            term = Terms().build(place.expression, "any")
+        except TooLarge:
+            return
+        span = place.expression.span
+        if not satisfiable([term]):
+            yield view.diagnose("SD304", "this guard never holds", span, label="whatever is matched, this is false")
+            return
+        if always(term):
+            label = "whatever is matched, this is true"
+            yield view.diagnose("SD305", "this guard always holds", span, label=_part_that_decides(term) or label)
+        terms.append(term)
+        if len(terms) > 1 and not satisfiable(terms):
+            related = tuple(Related("together with this one", view.source, p.expression.span) for p in rule.guards[: len(terms) - 1])
+            message = "this guard never holds together with those before it"
+            yield view.diagnose("SD304", message, span, label="contradicts an earlier guard", related=related)
+            return
+
+
+def _part_that_decides(guard: Term) -> str:
+    """What to say where the two sides of a comparison are one and the same."""
+    if isinstance(guard, Host) and len(guard.args) == 2 and guard.function == "==" and guard.args[0] == guard.args[1]:
+        return "both sides are the same"
+    return ""

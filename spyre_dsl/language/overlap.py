@@ -1,0 +1,184 @@
+"""Rules that want the same node with nothing to say which goes first.
+
+Two rules overlap where their patterns unify at the root: some expression, the witness, is matched by both. That is
+settled where one rule is strictly narrower (its pattern is an instance of the other's, or the patterns are equivalent
+and it has all the other's conditions and more), where priorities differ, or where scopes or guards show that
+both never hold in one place.
+
+A pattern whose root matches *inside* another pattern is no conflict: the pattern that holds the other is the larger
+one and goes first, as the more specific match always does. Only a priority can turn that around; a rule that for this
+reason never gets its turn is found by :func:`hidden`.
+
+Pairs are looked for through an index, by root op and by whichever argument or config key has the fewest candidates, so
+that a thousand rules do not mean half a million unifications.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from spyre_dsl.language.adapter import AttributesRewrite, ConfigRewrite, ForwardRewrite, ParametersRewrite
+from spyre_dsl.language.rule_terms import RuleTerms
+from spyre_dsl.language.scopes import guards_disjoint, narrower, ordered, scopes_disjoint
+from spyre_dsl.language.terms import DIMENSIONS, App, Lit, Term, substitute, subterms
+from spyre_dsl.language.unification import generalizes, unifier
+from spyre_dsl.language.vocabulary import OPS
+
+MAX_PER_RULE = 3
+"""How many overlaps of one rule are reported; mending those usually mends the others."""
+
+_ANY = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two rules, ``later`` after ``earlier`` in file order, and an expression that both match (None: a module)."""
+
+    earlier: RuleTerms
+    later: RuleTerms
+    witness: Term | None
+
+
+class CandidateIndex:
+    """Rules by what their patterns demand, to find those that may unify with a given pattern."""
+
+    def __init__(self) -> None:
+        self._positions: dict[Hashable, dict[Hashable, list[tuple[int, RuleTerms]]]] = {}
+        self._count = 0
+
+    def add(self, rule: RuleTerms) -> None:
+        for position, keys in _demands(rule).items():
+            buckets = self._positions.setdefault(position, defaultdict(list))
+            for key in keys:
+                buckets[key].append((self._count, rule))
+        self._count += 1
+
+    def candidates(self, rule: RuleTerms) -> list[RuleTerms]:
+        """The rules that may unify with the pattern of ``rule``, in the order in which they were added."""
+        best: list[list[tuple[int, RuleTerms]]] | None = None
+        least = -1
+        for position, keys in _demands(rule).items():
+            if _ANY in keys or position not in self._positions:
+                continue
+            buckets = self._positions[position]
+            lists = [buckets[key] for key in (*keys, _ANY) if key in buckets]
+            size = sum(map(len, lists))
+            if best is None or size < least:
+                best, least = lists, size
+        if best is None:
+            return []
+        found = {order: candidate for entries in best for order, candidate in entries}
+        return [found[order] for order in sorted(found)]
+
+
+def _demands(rule: RuleTerms) -> Mapping[Hashable, tuple[Hashable, ...]]:
+    """What a pattern demands at each position: the op or the literal there, or anything."""
+    pattern = rule.pattern
+    assert isinstance(pattern, App)
+    op = OPS.get(pattern.op)
+    demands: dict[Hashable, tuple[Hashable, ...]] = {"root": (pattern.op,)}
+    skipped = 2 if op is not None and op.commutative else 0
+    for place, argument in enumerate(pattern.args):
+        dimension = op is not None and op.parameters[place].name in DIMENSIONS
+        demands[(pattern.op, place)] = (_ANY,) if place < skipped or dimension else (_demand(argument),)
+    for clause in rule.rule.match.config:
+        if clause.values and all(isinstance(value, str) for value in clause.values):
+            demands[("config", clause.key)] = clause.values
+    if ("config", "model_type") not in demands:
+        demands[("config", "model_type")] = (_ANY,)
+    return demands
+
+
+def _demand(argument: Term) -> Hashable:
+    if isinstance(argument, App):
+        return argument.op
+    if isinstance(argument, Lit) and argument.value is not None:
+        return ("literal", argument.value)
+    return _ANY
+
+
+def overlaps(rules: Sequence[RuleTerms]) -> Iterator[Overlap]:
+    """Every unsettled overlap, at most ``MAX_PER_RULE`` for each rule, in file order of the later rule."""
+    index = CandidateIndex()
+    first: dict[Hashable, RuleTerms] = {}
+    for rule in rules:
+        if not rule.usable:
+            continue
+        twin = first.setdefault(rule.identity, rule)
+        if twin is not rule:
+            yield Overlap(twin, rule, rule.pattern)
+            continue
+        found = 0
+        for other in index.candidates(rule):
+            witness = _witness(other, rule)
+            if witness is not None and not ordered(other, rule):
+                yield Overlap(other, rule, witness)
+                found += 1
+                if found == MAX_PER_RULE:
+                    break
+        index.add(rule)
+    yield from _module_overlaps(rules)
+
+
+def _witness(a: RuleTerms, b: RuleTerms) -> Term | None:
+    """An expression that both rules match, or None where their scopes, patterns or guards keep them apart."""
+    if scopes_disjoint(a, b):
+        return None
+    common = unifier(a.pattern, b.pattern)
+    if common is None or guards_disjoint(a, b, common):
+        return None
+    return substitute(b.pattern, common)
+
+
+def _module_overlaps(rules: Sequence[RuleTerms]) -> Iterator[Overlap]:
+    """Rules that replace the same forward, parameter, attribute or config key of the same modules."""
+    targets: dict[Hashable, list[RuleTerms]] = defaultdict(list)
+    for rule in rules:
+        if rule.rule.match.op is not None:
+            continue
+        reported = False
+        for target in _targets(rule):
+            for other in targets[target]:
+                if not reported and not scopes_disjoint(other, rule) and not ordered(other, rule):
+                    yield Overlap(other, rule, None)
+                    reported = True
+            targets[target].append(rule)
+
+
+def _targets(rule: RuleTerms) -> list[Hashable]:
+    rewrite = rule.rule.rewrite
+    if isinstance(rewrite, ForwardRewrite):
+        return ["forward"]
+    if isinstance(rewrite, (ParametersRewrite, AttributesRewrite, ConfigRewrite)):
+        return [(type(rewrite).__name__, value.name) for value in rewrite.values]
+    return []
+
+
+def hidden(rules: Sequence[RuleTerms]) -> Iterator[tuple[RuleTerms, RuleTerms]]:
+    """Pairs ``(winner, loser)``: wherever the loser matches, the winner does, and its priority lets it go first.
+
+    Looked at are the root of the loser's pattern and the ops inside it: once the winner has rewritten one of those,
+    the loser no longer matches.
+    """
+    usable = [rule for rule in rules if rule.usable]
+    if len({rule.rule.priority for rule in usable}) < 2:
+        return
+    lowest = min(rule.rule.priority for rule in usable)
+    winners: dict[str, list[RuleTerms]] = defaultdict(list)
+    for rule in usable:
+        if rule.rule.priority > lowest and isinstance(rule.pattern, App):
+            winners[rule.pattern.op].append(rule)
+    for loser in usable:
+        winner = next((w for part in subterms(loser.pattern) for w in _winners_at(part, loser, winners)), None)
+        if winner is not None:
+            yield winner, loser
+
+
+def _winners_at(part: Term, loser: RuleTerms, winners: Mapping[str, Sequence[RuleTerms]]) -> Iterator[RuleTerms]:
+    for winner in winners.get(part.op, ()) if isinstance(part, App) else ():
+        if winner.rule.priority > loser.rule.priority and winner is not loser:
+            names = generalizes(winner.pattern, part)
+            if names is not None and narrower(loser, winner, names):
+                yield winner

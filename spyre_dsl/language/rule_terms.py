@@ -1,0 +1,127 @@
+"""One rule as terms: its pattern, its guards and what it puts in the pattern's place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from spyre_dsl.language.adapter import Adapter, OpRewrite, PlaceRewrite, Rule, UseRewrite
+from spyre_dsl.language.syntax import Broken, walk
+from spyre_dsl.language.terms import UNKNOWN, App, Term, Terms, TooLarge, Var, children_of, substitute, subterms
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTerms:
+    """A rule of an adapter, ready to be compared with others. ``number`` is its place among all rules."""
+
+    adapter: Adapter
+    rule: Rule
+    number: int
+
+    @cached_property
+    def usable(self) -> bool:
+        """Whether the rule replaces ops and could be read in full."""
+        if self.rule.match.op is None or not isinstance(self.rule.rewrite, (OpRewrite, PlaceRewrite, UseRewrite)):
+            return False
+        expressions = [self.rule.match.op, *self.rule.match.where]
+        if any(isinstance(node, Broken) for expression in expressions for node in walk(expression)):
+            return False
+        return isinstance(self.pattern, App)
+
+    @cached_property
+    def pattern(self) -> Term:
+        """The pattern; its variables carry the number of the rule, so that no two rules share one."""
+        assert self.rule.match.op is not None
+        try:
+            return self._terms.build(self.rule.match.op)
+        except TooLarge:
+            return UNKNOWN
+
+    @cached_property
+    def guards(self) -> tuple[Term, ...]:
+        try:
+            return tuple(self._terms.build(guard, "any") for guard in self.rule.match.where)
+        except TooLarge:
+            return ()
+
+    @cached_property
+    def result(self) -> Term | None:
+        """What an op rewrite puts in the place of the pattern, ``let`` names resolved; None for other rewrites."""
+        rewrite = self.rule.rewrite
+        if not isinstance(rewrite, OpRewrite):
+            return None
+        terms = Terms(self._prefix)
+        _ = self.pattern
+        terms.kinds.update(self._terms.kinds)
+        try:
+            for let in rewrite.let:
+                terms.lets[let.name] = terms.build(let.value)
+            return terms.build(rewrite.expression)
+        except TooLarge:
+            return None
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.number}:"
+
+    @cached_property
+    def _terms(self) -> Terms:
+        return Terms(self._prefix)
+
+    @cached_property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for rules that match and do the same, however their captures are called."""
+        numbers: dict[str, Term] = {}
+        terms = (self.pattern, *self.guards, *(() if self.result is None else (self.result,)))
+        for term in terms:
+            for name in all_variables(term):
+                numbers.setdefault(name, Var(f"x{len(numbers)}"))
+        match = self.rule.match
+        scope = (match.module, match.path, match.config, self.stacks, self.rule.priority)
+        return (*(substitute(term, numbers) for term in terms), scope, type(self.rule.rewrite))
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        return self.adapter.requires.stacks if self.adapter.requires else ()
+
+    @property
+    def name(self) -> str:
+        """The rule as messages call it: ``adapter/rule``."""
+        return f"{self.adapter.name}/{self.rule.name}"
+
+
+def all_variables(term: Term) -> list[str]:
+    """Every occurrence of a variable in a term, those that plain values are computed from included."""
+    if isinstance(term, Var):
+        return [term.name]
+    return [name for part in children_of(term) for name in all_variables(part)]
+
+
+def rule_terms(adapters: Sequence[Adapter]) -> list[RuleTerms]:
+    """All rules of all adapters, in file order."""
+    pairs = ((adapter, rule) for adapter in adapters for rule in adapter.rules)
+    return [RuleTerms(adapter, rule, number) for number, (adapter, rule) in enumerate(pairs)]
+
+
+def specificity(rule: RuleTerms) -> tuple[int, int, int]:
+    """How specific a match is: where several rules match, the greatest goes first, after priorities.
+
+    Counted are the parts of the pattern that narrow it (ops, literals, computed values, captures used again), then
+    the conditions, then the letters of the module and path globs. An instance of a pattern has more parts than
+    the pattern, and a rule that has another's conditions and more has more of them, so that this order agrees
+    with what :mod:`~spyre_dsl.language.scopes` decides for two rules.
+    """
+    match = rule.rule.match
+    parts = 0
+    seen: set[str] = set()
+    for part in subterms(rule.pattern) if match.op is not None else ():
+        if not isinstance(part, Var) or part.name in seen:
+            parts += 1
+        else:
+            seen.add(part.name)
+    conditions = len(match.where) + len(match.config) + (match.module is not None) + (match.path is not None)
+    letters = sum(len(glob.replace("*", "")) for glob in (match.module, match.path) if glob)
+    return parts, conditions, letters
+
+
