@@ -14,14 +14,15 @@ from typing import Any
 from spyre_dsl.language.expression_tables import ACTIONS, GOTOS, PATTERN, RULES, STARTS, WORDS
 
 END = "$END"
+ACCEPT = 0
 BAD = "BAD"
 """The type of a token for a character that starts no token; no state accepts it."""
 
 Token = tuple[str, str, int, int]
-"""Type, text, start and end (offsets in the text that was given)."""
+"""Type, text, start and end. The value of a token in a reduction is the token itself."""
 
-Action = Callable[[Sequence[Any], Sequence[int], Sequence[int]], Any]
-"""Makes the value of a reduction from the values, starts and ends of its parts."""
+Action = Callable[[list[Any], int, int], Any]
+"""Makes the value of a reduction from the values of its parts, its start and its end."""
 
 _SCAN = re.compile(PATTERN)
 _BLANKS = re.compile(r"[ \t\n]*")
@@ -40,61 +41,70 @@ class Unexpected(Exception):
         return {symbol for symbol in ACTIONS[self.states[-1]] if _accepts(list(self.states), symbol)}
 
 
-def tokenize(text: str) -> list[Token]:
-    """All tokens of ``text`` and a last one of type ``$END``. A character that starts no token ends the list."""
+def tokenize(text: str, base: int = 0) -> list[Token]:
+    """All tokens of ``text``, which stands at ``base``, and a last one of type ``$END``.
+
+    A character that starts no token ends the list early, with a token of type ``BAD`` before the last.
+    """
     tokens: list[Token] = []
     match = _SCAN.scanner(text).match  # type: ignore[attr-defined]
+    words = WORDS.get
     position = 0
-    while (found := match()) is not None:
+    while found := match():
         kind = found.lastgroup
         start, position = found.span(kind)
-        value = text[start:position]
-        tokens.append((WORDS.get(value, kind) if kind == "NAME" else kind, value, start, position))
+        value = found[kind]
+        if kind == "NAME":
+            kind = words(value, kind)
+        tokens.append((kind, value, start + base, position + base))
     position = _BLANKS.match(text, position).end()  # type: ignore[union-attr]
     if position < len(text):
-        tokens.append((BAD, text[position], position, position + 1))
-    tokens.append((END, "", position, position))
+        tokens.append((BAD, text[position], position + base, position + 1 + base))
+    tokens.append((END, "", position + base, position + base))
     return tokens
 
 
 def run(tokens: Sequence[Token], start: str, actions: Mapping[str, Action]) -> Any:
     """The value of ``start`` over ``tokens``; raises :class:`Unexpected` at the first token that does not fit."""
-    states = [STARTS[start]]
+    state = STARTS[start]
+    states = [state]
     values: list[Any] = []
     starts: list[int] = []
-    ends: list[int] = []
-    for position, (kind, text, first, last) in enumerate(tokens):
-        while True:
-            action = ACTIONS[states[-1]].get(kind)
-            if action is None:
-                raise Unexpected(position, tuple(states))
-            if action >= 0:
-                break
+    end = 0
+    for position, token in enumerate(tokens):
+        kind = token[0]
+        while (action := ACTIONS[state].get(kind)) is not None and action < 0:
             origin, count, name = RULES[-1 - action]
-            if name:
-                values[-count:] = (actions[name](values[-count:], starts[-count:], ends[-count:]),)
-                starts[-count:] = (starts[-count],)
-                ends[-count:] = (ends[-1],)
-            del states[-count:]
-            states.append(_settle(states[-1], origin, kind))
-        if kind == END:
+            if count == 1:
+                if name:
+                    values[-1] = actions[name](values[-1:], starts[-1], end)
+                del states[-1]
+            else:
+                parts = values[-count:]
+                del values[1 - count :], starts[1 - count :], states[-count:]
+                values[-1] = actions[name](parts, starts[-1], end)
+            below = states[-1]
+            settled = _settled.get((below, origin, kind))
+            state = _settle(below, origin, kind) if settled is None else settled
+            states.append(state)
+        if action is None:
+            raise Unexpected(position, tuple(states))
+        if action == ACCEPT:
             return values[-1]
-        states.append(action)
-        values.append(text)
-        starts.append(first)
-        ends.append(last)
+        state = action
+        states.append(state)
+        values.append(token)
+        starts.append(token[2])
+        end = token[3]
     raise AssertionError("the last token is $END, which either ends the parse or does not fit")
 
 
 def _settle(below: int, origin: str, kind: str) -> int:
     """The state after ``origin`` was made above state ``below``, and after all passing-on that ``kind`` asks for."""
-    key = (below, origin, kind)
-    state = _settled.get(key)
-    if state is None:
-        state = GOTOS[below][origin]
-        while (action := ACTIONS[state].get(kind, 0)) < 0 and not RULES[-1 - action][2]:
-            state = GOTOS[below][RULES[-1 - action][0]]
-        _settled[key] = state
+    state = GOTOS[below][origin]
+    while (action := ACTIONS[state].get(kind, ACCEPT)) < 0 and not RULES[-1 - action][2]:
+        state = GOTOS[below][RULES[-1 - action][0]]
+    _settled[below, origin, kind] = state
     return state
 
 

@@ -13,11 +13,12 @@ from typing import Any, Union
 
 import yaml
 from yaml.events import (
-    AliasEvent, CollectionEndEvent, DocumentStartEvent, MappingStartEvent, NodeEvent, ScalarEvent, SequenceStartEvent,
-    StreamEndEvent,
+    AliasEvent, DocumentEndEvent, DocumentStartEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent,
+    SequenceStartEvent, StreamEndEvent, StreamStartEvent,
 )  # fmt: skip
 
-from spyre_dsl.language.diagnostics import Diagnostic, Related, Severity
+from spyre_dsl.language.codes import diagnose
+from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
 from spyre_dsl.language.yaml_errors import explain
@@ -29,6 +30,7 @@ MAX_ALIASED = 10_000
 """How many nodes all aliases of a file together may stand for."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG = re.compile(r"![^ \n,\]}]*")
 _PROPERTIES = re.compile(r"(?:[&!][^ \n]*|#[^\n]*|[ \n]+)*")
 
 
@@ -52,9 +54,9 @@ class Scalar:
 
 @dataclass(slots=True, eq=False)
 class MappingNode:
-    """Keys are unique and are texts; ``size`` counts the nodes in it, aliases expanded."""
+    """Keys and values by the key's text, in file order; ``size`` counts the nodes in it, aliases expanded."""
 
-    pairs: list[tuple[Scalar, Node]]
+    entries: dict[str, tuple[Scalar, Node]]
     start: int
     end: int
     size: int = 1
@@ -63,13 +65,20 @@ class MappingNode:
     def span(self) -> Span:
         return Span(self.start, self.end)
 
+    @property
+    def pairs(self) -> list[tuple[Scalar, Node]]:
+        """Keys and values, in file order."""
+        return list(self.entries.values())
+
     def get(self, key: str) -> Node | None:
         """The value of ``key``."""
-        return next((value for name, value in self.pairs if name.value == key), None)
+        entry = self.entries.get(key)
+        return entry[1] if entry is not None else None
 
     def key(self, key: str) -> Scalar | None:
         """The key itself, for its place."""
-        return next((name for name, _ in self.pairs if name.value == key), None)
+        entry = self.entries.get(key)
+        return entry[0] if entry is not None else None
 
 
 @dataclass(slots=True, eq=False)
@@ -128,7 +137,7 @@ def plain(node: Node) -> Any:
         return resolve(node)
     if isinstance(node, SequenceNode):
         return [plain(item) for item in node.items]
-    return {key.value: plain(value) for key, value in node.pairs}
+    return {key: plain(value) for key, (_, value) in node.entries.items()}
 
 
 def read_text(source: Source) -> Document:
@@ -147,9 +156,9 @@ class _Composer:
         self.source = source
         self.diagnostics: list[Diagnostic] = []
         self.anchors: dict[str, Node] = {}
-        self.open_anchors: list[str | None] = []
         self.stack: list[MappingNode | SequenceNode] = []
         self.keys: list[Node | None] = []
+        self.open_anchors: list[str | None] = []
         self.root: Node | None = None
         self.aliased = 0
         self.documents = 0
@@ -157,149 +166,146 @@ class _Composer:
     def compose(self) -> Document:
         complete = True
         try:
-            self._read_events()
+            self.read_events()
         except _Stop:
             complete = False
         except yaml.MarkedYAMLError as problem:
             self.diagnostics.append(explain(self.source, problem))
             complete = False
-        except yaml.YAMLError as problem:
-            self._report("SD001", 0, 0, f"the file cannot be read as YAML: {problem}")
-            complete = False
         if complete and self.root is None and not self.diagnostics:
-            self._report("SD011", 0, 0, "the file is empty", "an adapter file starts with `adapter: NAME`")
+            self.report("SD011", 0, 0, "the file is empty", "an adapter file starts with `adapter: NAME`")
         return Document(self.root, tuple(self.diagnostics), complete)
 
-    def _report(self, code: str, start: int, end: int, message: str, label: str = "", **more: Any) -> None:
+    def report(self, code: str, start: int, end: int, message: str, label: str = "",
+               related: tuple[Related, ...] = ()) -> None:  # fmt: skip
         span = Span(start, max(start, end))
-        self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, self.source, span, label, **more))
+        self.diagnostics.append(diagnose(code, message, self.source, span, label=label, related=related))
 
-    def _read_events(self) -> None:
+    def read_events(self) -> None:
         get_event = _Loader(self.source.text).get_event
-        while True:
-            event = get_event()
-            if isinstance(event, ScalarEvent):
-                self._scalar(event)
-            elif isinstance(event, (MappingStartEvent, SequenceStartEvent)):
-                self._open(event)
-            elif isinstance(event, CollectionEndEvent):
-                self._close(event)
-            elif isinstance(event, AliasEvent):
-                self._alias(event)
-            elif isinstance(event, DocumentStartEvent):
-                self._document(event)
-            elif isinstance(event, StreamEndEvent) or event is None:
-                return
+        handlers = {
+            ScalarEvent: self.scalar,
+            MappingStartEvent: self.open,
+            SequenceStartEvent: self.open,
+            MappingEndEvent: self.close,
+            SequenceEndEvent: self.close,
+            AliasEvent: self.alias,
+            DocumentStartEvent: self.document,
+            DocumentEndEvent: _ignore,
+            StreamStartEvent: _ignore,
+        }
+        while (event := get_event()) is not None and (kind := type(event)) is not StreamEndEvent:
+            handlers[kind](event)
 
-    def _document(self, event: DocumentStartEvent) -> None:
+    def document(self, event: DocumentStartEvent) -> None:
         self.documents += 1
         if self.documents > 1:
             start = event.start_mark.index
-            self._report("SD010", start, start + 3, "a file holds one adapter, so one YAML document",
-                         "a second document starts here", help="move what follows into a file of its own")  # fmt: skip
+            self.report("SD010", start, start + 3, "a file holds one adapter, so one YAML document",
+                        "a second document starts here; move it into a file of its own")  # fmt: skip
             raise _Stop
 
-    def _content_start(self, event: NodeEvent) -> int:
-        """Where the node itself starts, behind its anchor and tag."""
+    def scalar(self, event: ScalarEvent) -> None:
         start: int = event.start_mark.index
-        tag = event.tag if not isinstance(event, AliasEvent) else None
-        if tag is not None:
-            self._tag(start, tag)
-        if event.anchor is None and tag is None:
-            return start
-        return _PROPERTIES.match(self.source.text, start).end()  # type: ignore[union-attr]
-
-    def _tag(self, start: int, tag: str) -> None:
-        found = re.compile(r"![^ \n,\]}]*").search(self.source.text, start)
-        first, last = found.span() if found else (start, start)
-        text = self.source.text[first:last]
-        hint = "write `not ...`, or quote the value" if text[1:2].isalpha() or text[1:2] in "$(" else "remove the tag"
-        self._report("SD009", first, last, f"`{text}` is a YAML tag, and tags are not allowed", hint)
-
-    def _scalar(self, event: ScalarEvent) -> None:
-        start = self._content_start(event)
         end: int = event.end_mark.index
-        scalar = Scalar(event.value, event.style or "", min(start, end), end)
+        if event.anchor is not None or event.tag is not None:
+            start = min(self.behind_properties(start, event.tag), end)
+        scalar = Scalar(event.value, event.style or "", start, end)
         if event.anchor is not None:
             self.anchors[event.anchor] = scalar
-        self._add(scalar)
+        self.add(scalar)
 
-    def _open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
-        start = self._content_start(event)
+    def open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
+        start: int = event.start_mark.index
+        if event.anchor is not None or event.tag is not None:
+            start = self.behind_properties(start, event.tag)
         if len(self.stack) >= MAX_DEPTH:
-            self._report("SD003", start, start + 1, f"the file nests deeper than {MAX_DEPTH} levels", "too deep")
+            self.report("SD003", start, start + 1, f"the file nests deeper than {MAX_DEPTH} levels", "too deep")
             raise _Stop
-        node = MappingNode([], start, start) if isinstance(event, MappingStartEvent) else SequenceNode([], start, start)
-        self.stack.append(node)
+        is_mapping = type(event) is MappingStartEvent
+        self.stack.append(MappingNode({}, start, start) if is_mapping else SequenceNode([], start, start))
         self.keys.append(None)
         self.open_anchors.append(event.anchor)
 
-    def _close(self, event: CollectionEndEvent) -> None:
+    def close(self, event: MappingEndEvent | SequenceEndEvent) -> None:
         node = self.stack.pop()
         self.keys.pop()
-        node.end = self._end(node, event.end_mark.index)
+        if event.end_mark.index > event.start_mark.index:  # a closing bracket; a block collection has none
+            node.end = event.end_mark.index
         anchor = self.open_anchors.pop()
         if anchor is not None:
             self.anchors[anchor] = node
-        self._add(node)
+        self.add(node)
 
-    def _end(self, node: MappingNode | SequenceNode, mark: int) -> int:
-        """A block collection ends with its last node; the parser's mark stands where the next thing starts."""
-        if self.source.text[mark - 1 : mark] in ("}", "]") and self.source.text[node.start] in "{[":
-            return mark
-        last = node.pairs[-1][1] if isinstance(node, MappingNode) and node.pairs else None
-        if isinstance(node, SequenceNode) and node.items:
-            last = node.items[-1]
-        return last.end if last is not None and last.end > node.start else len(self.source.text[:mark].rstrip())
-
-    def _alias(self, event: AliasEvent) -> None:
+    def alias(self, event: AliasEvent) -> None:
         start, end = event.start_mark.index, event.end_mark.index
         target = self.anchors.get(event.anchor)
         if target is None:
             if event.anchor in self.open_anchors:
                 message, label = f"`*{event.anchor}` stands for something that contains it", "endless"
             else:
-                message, label = f"no anchor `&{event.anchor}` stands before this alias", "quote the value if it is text"
-            self._report("SD012", start, end, message, label)
+                message = f"no anchor `&{event.anchor}` stands before this alias"
+                label = "a value that starts with `*` is an alias: quote it if it is meant as text"
+            self.report("SD012", start, end, message, label)
             target = Scalar("", "'", start, end)
         self.aliased += target.size
         if self.aliased > MAX_ALIASED:
             message = f"the aliases of this file stand for more than {MAX_ALIASED:,} nodes"
-            self._report("SD012", start, end, message, "write the value out where it is needed")
+            self.report("SD012", start, end, message, "write the value out where it is needed")
             raise _Stop
-        self._add(target)
+        self.add(target, end)
 
-    def _add(self, node: Node) -> None:
-        """Puts a finished node where it belongs: root, list item, key or value."""
+    def behind_properties(self, start: int, tag: str | None) -> int:
+        """Where the node itself starts, behind its anchor and its tag, which is reported."""
+        text = self.source.text
+        if tag is not None:
+            first, last = _TAG.search(text, start).span()  # type: ignore[union-attr]
+            self.tag(first, last, text[first:last])
+        return _PROPERTIES.match(text, start).end()  # type: ignore[union-attr]
+
+    def tag(self, start: int, end: int, tag: str) -> None:
+        looks_like_not = tag[1:2].isalpha() or tag[1:2] in ("$", "(")
+        label = "write `not ...` instead of `!`, or quote the value" if looks_like_not else "remove the tag"
+        self.report("SD009", start, end, f"`{tag[:60]}` is a YAML tag, and tags are not allowed", label)
+
+    def add(self, node: Node, end: int | None = None) -> None:
+        """Puts a finished node where it belongs (root, list item, key or value); ``end`` is where it ends there."""
         if not self.stack:
             self.root = node
             return
         parent = self.stack[-1]
-        if isinstance(parent, SequenceNode):
+        if type(parent) is SequenceNode:
             parent.items.append(node)
-            parent.size += node.size
-        elif self.keys[-1] is None:
+        elif (key := self.keys[-1]) is None:
             self.keys[-1] = node
+            return
         else:
-            key, self.keys[-1] = self.keys[-1], None
-            if self._key_is_good(parent, key):
-                assert isinstance(key, Scalar)
-                parent.pairs.append((key, node))
-                parent.size += 1 + node.size
+            self.keys[-1] = None
+            if type(key) is Scalar and key.value not in parent.entries and (key.style or key.value[:1].isalpha()) \
+                    and key.value not in _WORDS:  # fmt: skip
+                parent.entries[key.value] = (key, node)
+            else:
+                self.odd_key(parent, key, node)
+        parent.size += node.size
+        parent.end = node.end if end is None else end
 
-    def _key_is_good(self, mapping: MappingNode, key: Node) -> bool:
+    def odd_key(self, mapping: MappingNode, key: Node, value: Node) -> None:
+        """A key that is perhaps none: refused, or put in after all."""
         if not isinstance(key, Scalar):
-            self._report("SD008", key.start, key.end, "a key must be a text", "this is a list or a mapping")
-            return False
-        value = resolve(key)
-        if not isinstance(value, str):
-            shown = "nothing" if value is None else f"the {'boolean' if isinstance(value, bool) else 'number'} `{key.value}`"
-            self._report("SD008", key.start, key.end, f"a key must be a text, and this is {shown}",
-                         "quote it" if value is not None else "a key is missing here")  # fmt: skip
-            return False
-        first = mapping.key(value)
-        if first is not None:
-            self._report("SD007", key.start, key.end, f"key `{value}` is given twice", "the second time",
-                         related=(Related("the first time", self.source, first.span),))  # fmt: skip
-            return False
-        return True
+            self.report("SD008", key.start, key.end, "a key must be a text", "this is a list or a mapping")
+            return
+        data = resolve(key)
+        if data is None and not key.value:
+            self.report("SD008", key.start, key.start + 1, "a key must be a text, and here it is missing", "no key")
+        elif not isinstance(data, str):
+            kind = "boolean" if isinstance(data, bool) else "number" if data is not None else "word"
+            self.report("SD008", key.start, key.end, f"a key must be a text, and `{key.value[:60]}` is a {kind}", "quote it")
+        elif (first := mapping.entries.get(data)) is not None:
+            related = (Related("the first time", self.source, first[0].span),)
+            self.report("SD007", key.start, key.end, f"key `{data[:60]}` is given twice", "the second time", related)
+        else:
+            mapping.entries[data] = (key, value)
+
+
+def _ignore(event: Any) -> None:
+    """The start of the stream and the end of the document say nothing."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 GRAMMAR = Path(__file__).with_name("expressions.lark")
 TABLES = Path(__file__).with_name("expression_tables.py")
 STARTS = ("expression", "program")
-ACCEPT = 0
-"""The action that ends a parse. Other actions are the state to go to (from 1), or -1 - the rule to reduce by."""
 HEADER = '''"""Written by ``python -m spyre_dsl.language.grammar`` from ``expressions.lark``; not edited by hand."""
 
 # ruff: noqa: E501
@@ -64,8 +62,8 @@ def build_tables() -> dict[str, Any]:
             number = numbers.get(argument) if isinstance(argument, int) else -1 - rule_numbers[_rule_key(argument)]
             assert number is not None
             (gotos if symbol in nonterminals else actions)[numbers[state]][str(symbol)] = number
-    for state in table.end_states.values():
-        actions[numbers[state]]["$END"] = ACCEPT
+    for state in table.end_states.values():  # 0 is a start state, which nothing goes to: as an action it means accept
+        actions[numbers[state]]["$END"] = 0
     pattern, words = _lexer(lark)
     return {
         "PATTERN": pattern,

@@ -6,14 +6,13 @@ The grammar is ``expressions.lark``. Spans of nodes are offsets in the file: the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isinf
 from typing import Any
 
 from spyre_dsl.language.automaton import Action, Token, Unexpected, run, tokenize
 from spyre_dsl.language.scalars import OffsetMap
 from spyre_dsl.language.syntax import (
-    Attribute, Binary, Binding, Boolean, Broken, Call, Capture, Compare, Conditional, Expression, Index, Keyword,
+    Attribute, Binary, Binding, Boolean, Call, Capture, Compare, Conditional, Expression, Index, Keyword,
     ListExpression, Logical, Name, NoneLiteral, Number, Program, Span, String, Unary, Wildcard, children,
 )  # fmt: skip
 from spyre_dsl.language.syntax_hints import explain
@@ -73,22 +72,22 @@ def _parse(text: str, offsets: OffsetMap | int, start: str) -> Any:
     if len(text) > MAX_LENGTH:
         message = f"the expression has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
         raise SyntaxProblem(where.span(0, 1), message, "starts here", limit=True)
-    tokens = tokenize(text)
+    tokens = _tokens(text, where)
     try:
-        tree = run(_placed(tokens, where), start, ACTIONS)
+        tree = run(tokens, start, ACTIONS)
     except Unexpected as unexpected:
-        slip = explain(text, tokens, unexpected.position, unexpected.expected(), start)
+        slip = explain(text, tokenize(text), unexpected.position, unexpected.expected(), start)
         raise SyntaxProblem(where.span(slip.start, slip.end), slip.message, slip.label, slip.suggestion) from None
     if len(tokens) > MAX_DEPTH:
         _refuse_deep(tree)
     return tree
 
 
-def _placed(tokens: list[Token], where: OffsetMap) -> list[Token]:
+def _tokens(text: str, where: OffsetMap) -> list[Token]:
     base = where.base
     if base is not None:
-        return [(kind, text, start + base, end + base) for kind, text, start, end in tokens]
-    return [(kind, text, where.start(start), where.end(end)) for kind, text, start, end in tokens]
+        return tokenize(text, base)
+    return [(kind, value, where.start(start), where.end(end)) for kind, value, start, end in tokenize(text)]
 
 
 def _refuse_deep(tree: Expression | Program) -> None:
@@ -105,90 +104,90 @@ def _refuse_deep(tree: Expression | Program) -> None:
     raise SyntaxProblem(level[0].span, message, "too deep", limit=True)
 
 
-# What each reduction of the grammar makes. `v` are the values of the parts (the text, for a token), `s` and `e` where
-# they start and end in the file.
+# What each reduction of the grammar makes of its parts `v` (the token, for a terminal), between `s` and `e` in the file.
 
 
-def _binary(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
-    return Binary(v[1], v[0], v[2], Span(s[0], e[2]))
+def _binary(v: list[Any], s: int, e: int) -> Expression:
+    return Binary(v[1][1], v[0], v[2], Span(s, e))
 
 
-def _logical(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
-    return Logical(v[1], v[0], v[2], Span(s[0], e[2]))
+def _logical(v: list[Any], s: int, e: int) -> Expression:
+    return Logical(v[1][1], v[0], v[2], Span(s, e))
 
 
-def _compare(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
-    return Compare(v[1], v[0], v[2], Span(s[0], e[2]))
+def _compare(v: list[Any], s: int, e: int) -> Expression:
+    return Compare(v[1][1], v[0], v[2], Span(s, e))
 
 
-def _compare_further(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+def _not_in(v: list[Any], s: int, e: int) -> Token:
+    return ("NOT_IN", "not in", s, e)
+
+
+def _compare_further(v: list[Any], s: int, e: int) -> Expression:
     """``a < b`` followed by ``< c`` is ``a < b and b < c``."""
     chain = v[0]
     middle = chain.right.right if isinstance(chain, Logical) else chain.right
-    further = Compare(v[1], middle, v[2], Span(middle.span.start, e[2]))
-    return Logical("and", chain, further, Span(s[0], e[2]))
+    further = Compare(v[1][1], middle, v[2], Span(middle.span.start, e))
+    return Logical("and", chain, further, Span(s, e))
 
 
-def _unary(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+def _unary(v: list[Any], s: int, e: int) -> Expression:
     """A minus before a literal becomes part of it, so that ``-1`` is a number everywhere."""
-    operand = v[1]
-    span = Span(s[0], e[1])
-    if v[0] == "-" and isinstance(operand, Number) and operand.value >= 0:
-        return Number(-operand.value, span)
-    return Unary(v[0], operand, span)
+    operator, operand = v[0][1], v[1]
+    if operator == "-" and isinstance(operand, Number) and operand.value >= 0:
+        return Number(-operand.value, Span(s, e))
+    return Unary(operator, operand, Span(s, e))
 
 
-def _conditional(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
-    return Conditional(v[2], v[0], v[4], Span(s[0], e[4]))
+def _conditional(v: list[Any], s: int, e: int) -> Expression:
+    return Conditional(v[2], v[0], v[4], Span(s, e))
 
 
-def _index(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
-    return Index(v[0], v[2], Span(s[0], e[3]))
+def _index(v: list[Any], s: int, e: int) -> Expression:
+    return Index(v[0], v[2], Span(s, e))
 
 
-def _number(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
-    text = v[0]
-    span = Span(s[0], e[0])
+def _number(v: list[Any], s: int, e: int) -> Expression:
+    text = v[0][1]
     if len(text) > MAX_DIGITS:
-        raise SyntaxProblem(span, f"a number has at most {MAX_DIGITS} characters", "too long", limit=True)
+        raise SyntaxProblem(Span(s, e), f"a number has at most {MAX_DIGITS} characters", "too long", limit=True)
     if text.isdigit():
-        return Number(int(text), span)
+        return Number(int(text), Span(s, e))
     value = float(text)
     if isinf(value):
-        raise SyntaxProblem(span, f"`{text}` is too large for a float64", "too large", limit=True)
-    return Number(value, span)
+        raise SyntaxProblem(Span(s, e), f"`{text}` is too large for a float64", "too large", limit=True)
+    return Number(value, Span(s, e))
 
 
-def _string(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
-    body = v[0][1:-1]
-    span = Span(s[0], e[0])
+def _string(v: list[Any], s: int, e: int) -> Expression:
+    body = v[0][1][1:-1]
     if "\\" not in body:
-        return String(body, span)
+        return String(body, Span(s, e))
     pieces: list[str] = []
     characters = iter(body)
     for character in characters:
         if character == "\\":
             escaped = next(characters)
             if escaped not in ESCAPES:
-                raise SyntaxProblem(span, f"unknown escape `\\{escaped}` in a string", 'known are \\n \\t \\\\ \\" \\\'')
+                message = f"unknown escape `\\{escaped}` in a string"
+                raise SyntaxProblem(Span(s, e), message, 'known are \\n \\t \\\\ \\" \\\'')
             character = ESCAPES[escaped]
         pieces.append(character)
-    return String("".join(pieces), span)
+    return String("".join(pieces), Span(s, e))
 
 
-def _dotted(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
-    root, *path = v[0].split(".")
+def _dotted(v: list[Any], s: int, e: int) -> Expression:
+    text = v[0][1]
+    root, *path = text.split(".")
     if root in ROOTS:
-        return Attribute(root, tuple(path), Span(s[0], e[0]))
-    span = Span(s[0], e[0])
+        return Attribute(root, tuple(path), Span(s, e))
     if root == "torch":
-        message = f"`{v[0]}` is written without `torch.`"
-        raise SyntaxProblem(span, message, f"write `{path[-1]}`", path[-1])
-    message = f"`{v[0]}` is not a value: only self, config and stack have attributes"
-    raise SyntaxProblem(span, message, "a dotted name is otherwise a function and needs its arguments in parentheses")
+        raise SyntaxProblem(Span(s, e), f"`{text}` is written without `torch.`", f"write `{path[-1]}`", path[-1])
+    message = f"`{text}` is not a value: only self, config and stack have attributes"
+    raise SyntaxProblem(Span(s, e), message, "a dotted name is otherwise a function and needs its arguments in parentheses")
 
 
-def _call(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
+def _call(v: list[Any], s: int, e: int) -> Expression:
     args: list[Expression] = []
     keywords: list[Keyword] = []
     for part in v[2] if len(v) == 4 else ():
@@ -201,15 +200,25 @@ def _call(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Expression:
             raise SyntaxProblem(part.span, message, f"move it before `{keywords[0].name}=`, or name it")
         else:
             args.append(part)
-    return Call(v[0], tuple(args), tuple(keywords), Span(s[0], e[-1]), Span(s[0], e[0]))
+    _, function, start, end = v[0]
+    return Call(function, tuple(args), tuple(keywords), Span(s, e), Span(start, end))
 
 
-def _keyword(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Keyword:
-    return Keyword(v[0], v[2], Span(s[0], e[2]), Span(s[0], e[0]))
+def _keyword(v: list[Any], s: int, e: int) -> Keyword:
+    _, name, start, end = v[0]
+    return Keyword(name, v[2], Span(s, e), Span(start, end))
 
 
-def _binding(v: Sequence[Any], s: Sequence[int], e: Sequence[int]) -> Binding:
-    return Binding(v[1], v[3], Span(s[0], e[3]), Span(s[1], e[1]))
+def _binding(v: list[Any], s: int, e: int) -> Binding:
+    _, name, start, end = v[1]
+    return Binding(name, v[3], Span(s, e), Span(start, end))
+
+
+def _list_of(v: list[Any]) -> list[Any]:
+    """A left-recursive list: its head is a list that nobody else holds."""
+    v[0].append(v[-1])
+    items: list[Any] = v[0]
+    return items
 
 
 ACTIONS: dict[str, Action] = {
@@ -217,31 +226,31 @@ ACTIONS: dict[str, Action] = {
     "logical": _logical,
     "compare": _compare,
     "compare_further": _compare_further,
-    "not_in": lambda v, s, e: "not in",
+    "not_in": _not_in,
     "unary": _unary,
     "conditional": _conditional,
     "index": _index,
     "number": _number,
     "string": _string,
-    "true": lambda v, s, e: Boolean(True, Span(s[0], e[0])),
-    "false": lambda v, s, e: Boolean(False, Span(s[0], e[0])),
-    "none": lambda v, s, e: NoneLiteral(Span(s[0], e[0])),
-    "capture": lambda v, s, e: Capture(v[0][1:], Span(s[0], e[0])),
-    "wildcard": lambda v, s, e: Wildcard(Span(s[0], e[0])),
-    "name": lambda v, s, e: Name(v[0], Span(s[0], e[0])),
+    "true": lambda v, s, e: Boolean(True, Span(s, e)),
+    "false": lambda v, s, e: Boolean(False, Span(s, e)),
+    "none": lambda v, s, e: NoneLiteral(Span(s, e)),
+    "capture": lambda v, s, e: Capture(v[0][1][1:], Span(s, e)),
+    "wildcard": lambda v, s, e: Wildcard(Span(s, e)),
+    "name": lambda v, s, e: Name(v[0][1], Span(s, e)),
     "dotted": _dotted,
     "call": _call,
     "call_without_arguments": _call,
-    "empty_list": lambda v, s, e: ListExpression((), Span(s[0], e[1])),
-    "list": lambda v, s, e: ListExpression(tuple(v[1]), Span(s[0], e[2])),
+    "empty_list": lambda v, s, e: ListExpression((), Span(s, e)),
+    "list": lambda v, s, e: ListExpression(tuple(v[1]), Span(s, e)),
     "group": lambda v, s, e: v[1],
     "keyword": _keyword,
     "first": lambda v, s, e: [v[0]],
-    "following": lambda v, s, e: [*v[0], v[1]],
-    "following_comma": lambda v, s, e: [*v[0], v[2]],
+    "following": lambda v, s, e: _list_of(v),
+    "following_comma": lambda v, s, e: _list_of(v),
     "trailing_comma": lambda v, s, e: v[0],
     "binding": _binding,
     "result": lambda v, s, e: v[1],
-    "program": lambda v, s, e: Program(tuple(v[0]), tuple(v[1]), Span(s[0], e[1])),
-    "program_without_bindings": lambda v, s, e: Program((), tuple(v[0]), Span(s[0], e[0])),
+    "program": lambda v, s, e: Program(tuple(v[0]), tuple(v[1]), Span(s, e)),
+    "program_without_bindings": lambda v, s, e: Program((), tuple(v[0]), Span(s, e)),
 }

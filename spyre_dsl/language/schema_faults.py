@@ -171,7 +171,7 @@ class _Account:
             self.report("SD107", self.where(), f"{self.what(fault)} is empty", f"give one of {', '.join(kinds)}")
 
     def mapping(self) -> MappingNode:
-        return self.node if isinstance(self.node, MappingNode) else MappingNode([], self.node.start, self.node.end)
+        return self.node if isinstance(self.node, MappingNode) else MappingNode({}, self.node.start, self.node.end)
 
     def exclusive(self, present: list[str], fault: ValidationError) -> None:
         first = self.mapping().key(present[0])

@@ -62,11 +62,11 @@ class _Walk:
             self.mend_keys()
         properties = schema.get("properties", {})
         others = schema.get("additionalProperties") or {}
-        position = 0
-        while position < len(node.pairs):  # a key that is moved up from below comes at the end, and has its turn
-            key, value = node.pairs[position]
-            self.visit(value, properties.get(key.value, others))
-            position += 1
+        visited: set[str] = set()
+        while waiting := [key for key in node.entries if key not in visited]:  # a key moved up from below has its turn
+            for key in waiting:
+                visited.add(key)
+                self.visit(node.entries[key][1], properties.get(key, others))
         self.levels.pop()
 
     def resolve(self, schema: Schema, node: Node) -> Schema:
@@ -82,7 +82,8 @@ class _Walk:
     def mend_keys(self) -> None:
         here = self.levels[-1]
         unknown = [pair for pair in here.node.pairs if pair[0].value not in here.properties()]
-        here.node.pairs = [pair for pair in here.node.pairs if pair[0].value in here.properties()]
+        for key, _ in unknown:
+            del here.node.entries[key.value]
         missing = [key for key in here.schema.get("required", ()) if here.lacks(key)]
         for key, value in unknown:
             if len(self.diagnostics) >= MAX_UNKNOWN:
@@ -94,7 +95,7 @@ class _Walk:
         outer = next((level for level in reversed(self.levels[:-1]) if level.lacks(key.value)), None)
         if outer is not None:
             self.report(key, f"it belongs to {self.describe(outer)}: check the indentation")
-            outer.node.pairs.append((key, value))
+            outer.node.entries[key.value] = (key, value)
             return
         wanted = nearest(key.value, [name for name in here.properties() if here.lacks(name)])
         if wanted is None and only_missing is not None and self.fits(value, only_missing):
@@ -102,7 +103,7 @@ class _Walk:
         if wanted is not None:
             self.report(key, f"did you mean `{wanted}`?", wanted)
             renamed = Scalar(wanted, key.style, key.start, key.end)
-            here.node.pairs.append((renamed, value))
+            here.node.entries[wanted] = (renamed, value)
             return
         given = nearest(key.value, list(here.properties()))
         if given is not None:
@@ -125,7 +126,7 @@ class _Walk:
         """The keys of this mapping under which ``key`` is known."""
         owners = []
         for name, schema in self.levels[-1].properties().items():
-            inner = self.resolve(schema, MappingNode([], 0, 0))
+            inner = self.resolve(schema, MappingNode({}, 0, 0))
             if key in inner.get("properties", {}):
                 owners.append(name)
         return owners
