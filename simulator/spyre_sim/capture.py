@@ -1,0 +1,129 @@
+"""From a torch module or function to one functional aten graph with static shapes.
+
+Export is asked for no decomposition: what becomes of `linear` or `scaled_dot_product_attention` is the stack's
+business (`legalize`). A graph that writes into its inputs is made functional; what it writes is listed so that the
+caller's tensors (a KV cache, a buffer) see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils import _pytree as pytree
+
+
+@dataclass(frozen=True)
+class Captured:
+    """One exported graph.
+
+    `nodes`: fx nodes in order; `sources`: placeholder name -> how to get its tensor; `outputs`: the nodes or constants
+    that are returned, in flat order; `writes`: (node, what is written: an index of the flat inputs or a buffer's
+    path); `out_spec`: the model's own output structure; `program` keeps the graph alive.
+    """
+
+    program: torch.export.ExportedProgram
+    nodes: tuple[torch.fx.Node, ...]
+    sources: Mapping[str, Source]
+    outputs: tuple[Any, ...]
+    writes: tuple[tuple[torch.fx.Node, int | str], ...]
+    in_spec: Any
+    out_spec: Any
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a placeholder's value comes from: kind is "parameter", "buffer", "constant" or "input"."""
+
+    kind: str
+    name: str = ""
+    index: int = -1
+    tensor: Any = None
+
+
+class _Function(torch.nn.Module):
+    """A plain function as a module, for `torch.export`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+def capture(model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Captured:
+    """Export `model` (an nn.Module or a function) for these arguments, which fix all shapes.
+
+    Raises whatever `torch.export` raises when the model cannot be captured.
+    """
+    module = model if isinstance(model, torch.nn.Module) else _Function(model)
+    kwargs = dict(kwargs or {})
+    with torch.no_grad():
+        program = torch.export.export(module, tuple(args), kwargs, strict=False)
+        if any(_mutates(node) for node in program.graph.nodes):
+            program = program.run_decompositions({})
+    signature = program.graph_signature
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    sources = {}
+    index = 0
+    for node, spec in zip(placeholders, signature.input_specs, strict=True):
+        if spec.kind == InputKind.USER_INPUT:
+            sources[node.name] = Source("input", node.name, index)
+            index += 1
+        else:
+            sources[node.name] = _state(program, spec)
+    results = next(node for node in program.graph.nodes if node.op == "output").args[0]
+    outputs, writes = [], []
+    for spec, result in zip(signature.output_specs, results, strict=True):
+        if spec.kind == OutputKind.USER_OUTPUT:
+            outputs.append(result)
+        elif spec.kind == OutputKind.BUFFER_MUTATION:
+            writes.append((result, str(spec.target)))
+        elif spec.kind == OutputKind.USER_INPUT_MUTATION:
+            writes.append((result, sources[str(spec.target)].index))
+    return Captured(
+        program,
+        tuple(program.graph.nodes),
+        sources,
+        tuple(outputs),
+        tuple(writes),
+        program.call_spec.in_spec,
+        program.call_spec.out_spec,
+    )
+
+
+def flat_inputs(captured: Captured, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The leaves of (args, kwargs) in the order of the graph's inputs.
+
+    Raises ValueError when their structure is not the one that was captured.
+    """
+    wanted = captured.in_spec
+    ordered = {key: kwargs[key] for key in _keyword_order(wanted) if key in kwargs}
+    ordered.update({key: value for key, value in kwargs.items() if key not in ordered})
+    leaves, spec = pytree.tree_flatten((tuple(args), ordered))
+    if spec != wanted:
+        raise ValueError(f"compiled for arguments of another structure: expected {wanted}, got {spec}")
+    return leaves
+
+
+def _keyword_order(spec: Any) -> list[str]:
+    return list(spec.children()[1].context)
+
+
+def _mutates(node: torch.fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return node.op == "call_function" and schema is not None and schema.is_mutable
+
+
+def _state(program: torch.export.ExportedProgram, spec: Any) -> Source:
+    name = str(spec.target)
+    if spec.kind == InputKind.PARAMETER:
+        return Source("parameter", name, tensor=program.state_dict[name])
+    if spec.kind == InputKind.BUFFER:
+        held = program.state_dict if name in program.state_dict else program.constants
+        return Source("buffer", name, tensor=held[name])
+    return Source("constant", name, tensor=program.constants.get(name))

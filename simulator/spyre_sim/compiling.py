@@ -1,0 +1,119 @@
+"""The door for a caller who has a model in hand: check it, or compile it and call the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from .bundles import bundle
+from .capture import Captured, capture, flat_inputs
+from .errors import CompileError, Refusal
+from .execute import Executor, Observer
+from .graph import Program
+from .ideal import IdealModel
+from .legalize import legalize
+from .report import Bundle, Report
+from .stacks import Stack, load_stack
+
+DEFAULT_STACK = "2026-06"
+
+
+class CompiledModel:
+    """A model compiled for one stack and one set of shapes; call it with the arguments it was compiled for.
+
+    `report` says what it consists of. A call raises RunError where the stack fails at run time, and ValueError for
+    arguments of another structure or shape.
+    """
+
+    def __init__(self, captured: Captured, program: Program, stack: Stack, owner: Any) -> None:
+        bundles = bundle(program, stack)
+        self._captured = captured
+        self._owner = owner
+        self._program = program
+        self.stack = stack
+        self._executor = Executor(program, stack)
+        self.report = report(program, bundles, stack, self._executor.weight_bytes)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves = flat_inputs(self._captured, args, kwargs)
+        return self._finish(leaves, *self._executor.run(self._checked(leaves)))
+
+    def trace(self, observe: Observer, *args: Any, **kwargs: Any) -> Any:
+        """As a call, kernel by kernel without fusion: `observe(op, value)` sees every op of the device graph.
+
+        `op.site` has the node's name and module path, `op.bundle` its bundle, `op.kernel` the kernel.
+        """
+        leaves = flat_inputs(self._captured, args, kwargs)
+        executor = Executor(self._program, self.stack, fused=False)
+        return self._finish(leaves, *executor.run(self._checked(leaves), observe))
+
+    def _checked(self, leaves: list[Any]) -> list[Any]:
+        for index, value in self._program.inputs.items():
+            given = leaves[index]
+            if not isinstance(given, torch.Tensor) or tuple(given.shape) != value.shape:
+                shape = tuple(given.shape) if isinstance(given, torch.Tensor) else given
+                raise ValueError(f"compiled for shape {value.shape} of {value.name}, got {shape}")
+        return leaves
+
+    def _finish(self, leaves: list[Any], outputs: list[Any], writes: list[tuple[Any, Any]]) -> Any:
+        with torch.no_grad():
+            for target, tensor in writes:
+                held = leaves[target] if isinstance(target, int) else _buffer(self._owner, target)
+                held.copy_(tensor)
+        return pytree.tree_unflatten(outputs, self._captured.out_spec)
+
+
+def compile(
+    model: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    stack: str | Stack = DEFAULT_STACK,
+) -> CompiledModel | IdealModel:
+    """Compile an nn.Module or a function for these arguments. Raises CompileError for the first refusal at compile
+    time; refusals of run time are raised by the call."""
+    profile = load_stack(stack) if isinstance(stack, str) else stack
+    captured = capture(model, args, kwargs)
+    if not profile.enforces_limits:
+        return IdealModel(captured, profile, model)
+    program, refusals = legalize(captured, profile)
+    early = [refusal for refusal in refusals if refusal.when == "compile"]
+    if early:
+        raise CompileError(early[0], others=len(refusals) - 1)
+    return CompiledModel(captured, program, profile, model)
+
+
+def check(
+    model: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    stack: str | Stack = DEFAULT_STACK,
+) -> tuple[Refusal, ...]:
+    """Everything that the stack refuses in this model, at compile and at run time, in one pass and once per site."""
+    profile = load_stack(stack) if isinstance(stack, str) else stack
+    if not profile.enforces_limits:
+        return ()
+    return legalize(capture(model, args, kwargs), profile)[1]
+
+
+def report(program: Program, bundles: tuple[Bundle, ...], stack: Stack, weight_bytes: int) -> Report:
+    """Sum up a program."""
+    kernels = [op for op in program.ops if op.is_kernel]
+    return Report(
+        stack.name,
+        len(kernels),
+        bundles,
+        tuple(program.fallbacks),
+        sum(op.kernel == "restickify" for op in kernels),
+        tuple(sorted({name for op in kernels for name in op.defects})),
+        weight_bytes,
+    )
+
+
+def _buffer(owner: Any, path: str) -> torch.Tensor:
+    module_path, _, name = path.rpartition(".")
+    return getattr(owner.get_submodule(module_path), name)

@@ -1,0 +1,25 @@
+"""`torch.compile(fn, backend="spyre_sim")`: how a user of the real stack comes in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .compiling import DEFAULT_STACK, compile
+
+
+def dynamo_backend(
+    gm: Any, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None, **_: Any
+) -> Callable[..., Any]:
+    """Compile one graph of dynamo for the stack of `options["stack"]`, else of SPYRE_SIM_STACK, else 2026-06.
+
+    Raises CompileError where the stack does; the callable raises RunError. Shapes are static: use dynamic=False.
+    """
+    name = (options or {}).get("stack") or os.environ.get("SPYRE_SIM_STACK") or DEFAULT_STACK
+    compiled = compile(gm, tuple(example_inputs), stack=name)
+
+    def run(*args: Any) -> Any:
+        return compiled(*args)
+
+    return run

@@ -1,0 +1,64 @@
+"""What the device says no to: one frozen record, and the two exceptions that carry it.
+
+`CompileError` is raised when the real stack would raise while compiling, `RunError` when it would raise while running
+(O20): an op without a kernel compiles, and only its execution fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["unsupported", "undefined", "not_modelled", "misuse"]
+When = Literal["compile", "run"]
+
+PREFIX = "Spyre backend does not support: "  # what the stack puts before an Unsupported (facts 3.5)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One thing the stack refuses, at one place of the model.
+
+    `op`: the aten name ("aten.scaled_dot_product_attention"); `module_path`: dotted, "" for the root;
+    `source_line`: "modeling_bert.py:123", "" where unknown; `fact`: the id of the fact it rests on ("E10");
+    `kind`: unsupported by the stack, undefined on the device, not modelled here, or misuse of the simulator;
+    `when`: at compile or at run time; `text`: the stack's own words; `shape`: of the op's result.
+    """
+
+    op: str
+    module_path: str
+    source_line: str
+    fact: str
+    kind: Kind
+    when: When
+    text: str
+    shape: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        place = " at ".join(part for part in (self.module_path, self.source_line) if part) or "the root module"
+        return f"{self.text} [{self.fact}; {self.op} in {place}]"
+
+
+class DeviceError(RuntimeError):
+    """Base of the two errors; `refusal` is the record, and its fields can be read from the error itself."""
+
+    def __init__(self, refusal: Refusal, *, others: int = 0) -> None:
+        more = f" (and {others} more; spyre_sim.check lists them all)" if others else ""
+        super().__init__(f"{refusal}{more}")
+        self.refusal = refusal
+        self.op = refusal.op
+        self.module_path = refusal.module_path
+        self.source_line = refusal.source_line
+        self.fact = refusal.fact
+        self.kind = refusal.kind
+        self.when = refusal.when
+        self.text = refusal.text
+        self.shape = refusal.shape
+
+
+class CompileError(DeviceError):
+    """The stack refuses to compile this."""
+
+
+class RunError(DeviceError):
+    """The stack compiled this and fails when it runs."""

@@ -1,0 +1,1 @@
+"""What the device's kernels compute, with rounding where the device rounds."""

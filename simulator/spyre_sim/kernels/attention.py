@@ -1,0 +1,50 @@
+"""Tiled attention with a running maximum and denominator, from July 2026 on (A29)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..graph import DeviceOp, Format
+from .elementwise import table_of, through_table
+from .numbers import Arithmetic, Tensor, contiguous
+from .reductions import dl16_sums
+from .registry import kernel
+
+
+@kernel("flash")
+def flash(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    """softmax(q k^T * factor + mask) v over tiles of keys; every step rounds."""
+    query, key, value = (contiguous(item) for item in inputs[:3])
+    mask = contiguous(inputs[3]) if len(inputs) > 3 else None
+    root = arithmetic.number(op.attributes["factor"] ** 0.5, Format.DL16)
+
+    def r(tensor: Tensor) -> Tensor:
+        return arithmetic.round(tensor.contiguous(), Format.DL16)
+
+    query, key = r(query * root), r(key * root)
+    shape = (*query.shape[:-1], 1)
+    top = torch.full(shape, arithmetic.number(-65504.0, Format.DL16))
+    total, out = torch.zeros(shape), torch.zeros(op.output.shape)
+    for start in range(0, key.shape[-2], op.attributes["tile"]):
+        tile = slice(start, start + op.attributes["tile"])
+        scores = r(query @ key[..., tile, :].transpose(-1, -2))
+        if mask is not None:
+            scores = r(scores + mask[..., tile])
+        new = torch.maximum(top, _tile_top(op, scores))
+        weights = through_table(r(scores - new), table_of("exp", arithmetic))
+        kept = through_table(r(top - new), table_of("exp", arithmetic))
+        sums = dl16_sums(arithmetic, weights.reshape(-1, weights.shape[-1]).contiguous()).reshape(shape)
+        total = r(r(total * kept) + sums)
+        out = r(r(out * kept) + r(weights @ value[..., tile, :]))
+        top = new
+    return r(out / total)
+
+
+def _tile_top(op: DeviceOp, scores: Tensor) -> Tensor:
+    """The maximum of a tile. With S1 a tile that is all masked gives its magnitude: +3.35e7 from -inf (N13, N15)."""
+    top = scores.amax(-1, keepdim=True)
+    if "S1" in op.defects:
+        top = torch.where(top < -(2.0**24), scores.abs().amax(-1, keepdim=True), top)
+    return top

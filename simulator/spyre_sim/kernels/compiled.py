@@ -1,0 +1,212 @@
+"""Compiled loops that fuse arithmetic with rounding to the DLFloat16 grid; each handles whole rows.
+
+All arrays are C-contiguous float32 (words: uint16). The loops release the interpreter's lock and are called on blocks
+of rows from two threads or more by `parallel`. Rounding is `formats.compiled.round_bits`, the device's only mode (N2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..formats.compiled import decode_loop, round_bits
+from ..formats.dlfloat import DROPPED_BITS, MAGNITUDE_BITS, MIN_BITS, NAN_WORD, REBIAS
+
+_DROPPED = np.uint32(DROPPED_BITS)
+_REBIAS = np.uint32(REBIAS)
+_NAN_WORD = np.uint32(NAN_WORD)
+_ZERO = np.uint32(0)
+
+
+def _jit(function: Any) -> Any:
+    """Compile on first call; cache where a folder for it can be written."""
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:
+        return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+@numba.njit(inline="always", error_model="numpy")
+def rounded(value: Any) -> Any:
+    """One float32 on the grid."""
+    return round_bits(np.float32(value).view(np.uint32)).view(np.float32)
+
+
+@numba.njit(inline="always", error_model="numpy")
+def word_of(value: Any) -> Any:
+    """The word of a float32 that lies on the grid, as an index 0..65535."""
+    bits = np.float32(value).view(np.uint32)
+    magnitude = np.uint32(bits & MAGNITUDE_BITS)
+    word = np.uint32(np.uint32(magnitude >> _DROPPED) - _REBIAS)
+    word = _ZERO if magnitude < MIN_BITS else word
+    word = _NAN_WORD if word > _NAN_WORD else word
+    return np.uint32(word | np.uint32(np.uint32(bits >> np.uint32(31)) << np.uint32(15)))
+
+
+@_jit
+def table_loop(values: Any, table: Any, out: Any) -> None:
+    """out[i] = table[word of values[i]]; values on the grid. 1-D."""
+    for i in range(values.size):
+        out[i] = table[word_of(values[i])]
+
+
+@_jit
+def bias_loop(rows: Any, bias: Any) -> None:
+    """rows[r, c] = round(round(rows[r, c]) + bias[c]), in place."""
+    for r in range(rows.shape[0]):
+        for c in range(rows.shape[1]):
+            rows[r, c] = rounded(rounded(rows[r, c]) + bias[c])
+
+
+@_jit
+def bias_table_loop(rows: Any, bias: Any, table: Any) -> None:
+    """As `bias_loop`, then through a table, in place."""
+    for r in range(rows.shape[0]):
+        for c in range(rows.shape[1]):
+            rows[r, c] = rounded(rounded(rows[r, c]) + bias[c])
+        for c in range(rows.shape[1]):
+            rows[r, c] = table[word_of(rows[r, c])]
+
+
+@_jit
+def add_loop(x: Any, y: Any, out: Any) -> None:
+    """out = round(x + y). 1-D."""
+    for i in range(x.size):
+        out[i] = rounded(x[i] + y[i])
+
+
+@_jit
+def mul_loop(x: Any, y: Any, out: Any) -> None:
+    """out = round(x * y). 1-D."""
+    for i in range(x.size):
+        out[i] = rounded(x[i] * y[i])
+
+
+@_jit
+def softmax_loop(scores: Any, table: Any, chunk: int) -> None:
+    """Rows of scores -> softmax, in place, each of the five kernels rounding its result (A27). `table`: of exp."""
+    scratch = np.empty(chunk, np.float32)
+    for r in range(scores.shape[0]):
+        _softmax_row(scores[r], table, scratch)
+
+
+@_jit
+def masked_softmax_loop(scores: Any, mask: Any, table: Any, chunk: int) -> None:
+    """As `softmax_loop`, the scores rounded and mask[r % rows of the mask] added first, rounded too."""
+    scratch = np.empty(chunk, np.float32)
+    for r in range(scores.shape[0]):
+        row, extra = scores[r], mask[r % mask.shape[0]]
+        for c in range(row.size):
+            row[c] = rounded(rounded(row[c]) + extra[c])
+        _softmax_row(row, table, scratch)
+
+
+@numba.njit(error_model="numpy", nogil=True, cache=True)
+def _softmax_row(row: Any, table: Any, scratch: Any) -> None:
+    top = np.float32(-np.inf)
+    for c in range(row.size):
+        top = row[c] if row[c] > top else top
+    for c in range(row.size):
+        row[c] = rounded(row[c] - top)
+    for c in range(row.size):
+        row[c] = table[word_of(row[c])]
+    total = chunked_sum(row, scratch)
+    for c in range(row.size):
+        row[c] = rounded(row[c] / total)
+
+
+@numba.njit(error_model="numpy", nogil=True, cache=True)
+def chunked_sum(row: Any, scratch: Any) -> Any:
+    """The sum of a row: chunks of scratch.size elements by halves, chunk totals in order, all rounded (A1, A2)."""
+    total = np.float32(0)
+    chunk = scratch.size
+    for start in range(0, row.size, chunk):
+        width = min(chunk, row.size - start)
+        scratch[:width] = row[start : start + width]
+        while width > 1:
+            half = (width + 1) // 2
+            for i in range(width - half):
+                scratch[i] = rounded(scratch[i] + scratch[half + i])
+            width = half
+        total = rounded(total + scratch[0])
+    return total
+
+
+@_jit
+def row_sum_loop(rows: Any, chunk: int, out: Any) -> None:
+    """out[r] = the sum of rows[r] in DLFloat16."""
+    scratch = np.empty(chunk, np.float32)
+    for r in range(rows.shape[0]):
+        out[r] = chunked_sum(rows[r], scratch)
+
+
+@_jit
+def row_sum_float_loop(rows: Any, chunk: int, out: Any) -> None:
+    """out[r] = the sum of rows[r], float32 within chunks and DLFloat16 from chunk to chunk."""
+    for r in range(rows.shape[0]):
+        total = np.float32(0)
+        for start in range(0, rows.shape[1], chunk):
+            part = np.float32(0)
+            for c in range(start, min(start + chunk, rows.shape[1])):
+                part += rows[r, c]
+            total = rounded(total + rounded(part))
+        out[r] = total
+
+
+@_jit
+def moments_loop(rows: Any, narrow: bool, out: Any) -> None:
+    """out[r] = (E[x], E[x^2]) of rows[r], in DLFloat16 if `narrow` (A20, U2)."""
+    for r in range(rows.shape[0]):
+        total, squares = _moments(rows[r])
+        out[r, 0] = rounded(total) if narrow else total
+        out[r, 1] = rounded(squares) if narrow else squares
+
+
+@numba.njit(error_model="numpy", nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _moments(row: Any) -> Any:
+    """E[x] and E[x^2] in float32; the order of a sum in float32 is not modelled, so the compiler may choose it."""
+    total, squares = np.float32(0), np.float32(0)
+    for c in range(row.size):
+        total += row[c]
+        squares += row[c] * row[c]
+    factor = np.float32(1) / np.float32(row.size)
+    return total * factor, squares * factor
+
+
+@_jit
+def norm_scale_loop(moments: Any, eps: float, out: Any) -> None:
+    """out[r] = round(rsqrt(E[x^2] - E[x]^2 + eps)): what cancels there is gone (A21, S10)."""
+    for r in range(moments.shape[0]):
+        out[r] = _norm_scale(moments[r, 0], moments[r, 1], eps)
+
+
+@numba.njit(inline="always", error_model="numpy")
+def _norm_scale(mean: Any, square: Any, eps: Any) -> Any:
+    variance = np.float32(square - np.float32(mean * mean)) + np.float32(eps)
+    return rounded(np.float32(1) / np.sqrt(np.float32(variance)))
+
+
+@_jit
+def norm_loop(rows: Any, moments: Any, scale: Any, weight: Any, bias: Any, out: Any) -> None:
+    """out = round((x - E[x]) * scale * weight + bias)."""
+    for r in range(rows.shape[0]):
+        mean, factor = moments[r, 0], scale[r]
+        for c in range(rows.shape[1]):
+            out[r, c] = rounded((rows[r, c] - mean) * factor * weight[c] + bias[c])
+
+
+@_jit
+def layer_norm_loop(rows: Any, narrow: bool, eps: float, weight: Any, bias: Any, out: Any) -> None:
+    """The three kernels of layer_norm on each row in turn."""
+    for r in range(rows.shape[0]):
+        mean, square = _moments(rows[r])
+        mean = rounded(mean) if narrow else mean
+        square = rounded(square) if narrow else square
+        factor = _norm_scale(mean, square, eps)
+        for c in range(rows.shape[1]):
+            out[r, c] = rounded((rows[r, c] - mean) * factor * weight[c] + bias[c])
+
+
+__all__ = ["decode_loop"]

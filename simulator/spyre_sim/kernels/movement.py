@@ -1,0 +1,88 @@
+"""Kernels that copy: no arithmetic, so nothing is rounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..graph import DeviceOp
+from .numbers import Arithmetic, Tensor, Words, contiguous
+from .registry import kernel
+
+aten = torch.ops.aten
+
+
+@kernel("identity", "restickify")
+def identity(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    """A copy in another layout. The order that is simulated is the host's, so a contiguous value stays where it is."""
+    return contiguous(inputs[0])
+
+
+@kernel("copy")
+def copy(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    """A reshape or repeat that moves data."""
+    source = inputs[0].values() if isinstance(inputs[0], Words) else inputs[0]
+    return op.attributes["target"](source, *op.attributes["args"]).contiguous()
+
+
+@kernel("cat")
+def cat(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    parts = [contiguous(part) for part in inputs[0]]
+    dim = op.attributes["dim"]
+    if "S5" in op.defects:
+        parts = [-parts[1], parts[1]]  # the offset of the negated half is dropped: it reads the first half
+    if "S14" in op.defects:
+        parts = _size_one_mishandled(parts, dim)
+    return torch.cat(parts, dim)
+
+
+def _size_one_mishandled(parts: list[Tensor], dim: int) -> list[Tensor]:
+    """The operand of size 1 is read from its neighbour (S14); which one is not published."""
+    neighbour = next((part for part in parts if part.shape[dim] > 1), parts[0])
+    return [neighbour.narrow(dim, 0, 1) if part.shape[dim] == 1 else part for part in parts]
+
+
+@kernel("pad")
+def pad(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    value = arithmetic.number(op.attributes["value"], op.output.format)
+    return torch.nn.functional.pad(contiguous(inputs[0]), op.attributes["pad"], value=value)
+
+
+@kernel("flip")
+def flip(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    x = contiguous(inputs[0])
+    if "S55" in op.defects:
+        return x[-1:].expand(x.shape).contiguous()  # N - 1 - i is folded to a constant
+    return x.flip(op.attributes["dims"])
+
+
+@kernel("slice_scatter")
+def slice_scatter(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    target, source = (contiguous(item) for item in inputs)
+    return aten.slice_scatter.default(target, source, *op.attributes["args"])
+
+
+@kernel("gather")
+def gather(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    """Rows of a table; a table of words is decoded only where it is read."""
+    table, rows = inputs
+    index = rows.to(torch.int64)
+    if isinstance(table, Words):
+        return Words(table.words[index]).values()
+    return table[index].contiguous()
+
+
+@kernel("dl16tofp32")
+def widen(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    """DLFloat16 to float32: exact. Kept in logical order; the element arrangement is a label of the value (N41)."""
+    x = contiguous(inputs[0])
+    if "S37" in op.defects:
+        x = x.clone()
+        x[..., 16:] = 0.0  # rows narrower than a stick: only half of the float32 stick is written (N48)
+    return x
+
+
+@kernel("fp32todl16")
+def narrow(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    return arithmetic.round(contiguous(inputs[0]).clone(), op.output.format)

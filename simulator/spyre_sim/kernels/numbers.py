@@ -1,0 +1,95 @@
+"""The arrays that kernels work on and the one context that tells them how the stack computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..formats import decode_dl16, encode_dl16, round_dl16
+from ..formats.dlfloat import Rounding
+from ..graph import Format
+from ..stacks import Stack
+from .parallel import over_rows
+
+Tensor = torch.Tensor
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How one stack computes; `numerics` is its documented field by field in `spyre_sim.stacks`."""
+
+    stack: Stack
+
+    @property
+    def numerics(self) -> Any:
+        return self.stack.numerics
+
+    @property
+    def rounding(self) -> Rounding:
+        n = self.numerics
+        return Rounding(n.rounding, n.overflow, n.underflow)
+
+    @property
+    def plain(self) -> bool:
+        """Is rounding the device's own, which the compiled loops have built in?"""
+        return self.rounding == Rounding()
+
+    def round(self, tensor: Tensor, fmt: Format) -> Tensor:
+        """The result of one kernel in its storage format, in place (D2, Q3)."""
+        if fmt is Format.DL16:
+            self.round_in_place(tensor)
+        return tensor
+
+    def round_in_place(self, tensor: Tensor) -> None:
+        flat = array(tensor).reshape(-1)
+
+        def block(rows: slice) -> None:
+            round_dl16(flat[rows], out=flat[rows], rounding=self.rounding)
+
+        over_rows(flat.size, flat.size, block)
+
+    def number(self, value: float, fmt: Format) -> float:
+        """A constant as the device holds it: a size-1 tensor in the operand's format (L49)."""
+        if fmt is not Format.DL16:
+            return value
+        with np.errstate(over="ignore"):
+            return float(round_dl16(np.asarray([value], np.float64), rounding=self.rounding)[0])
+
+
+@dataclass(frozen=True)
+class Words:
+    """A weight as DLFloat16 words, int16 bit patterns of any strides: half the memory of values, decoded in use."""
+
+    words: Tensor
+
+    @property
+    def shape(self) -> torch.Size:
+        return self.words.shape
+
+    def values(self) -> Tensor:
+        """float32 on the grid, contiguous."""
+        return torch.from_numpy(decode_dl16(self.words.contiguous().numpy().view(np.uint16)))
+
+    @staticmethod
+    def of(values: np.ndarray[Any, Any]) -> Words:
+        return Words(torch.from_numpy(encode_dl16(values).view(np.int16)))
+
+
+def array(tensor: Tensor) -> Any:
+    """The NumPy view of a contiguous tensor."""
+    return tensor.numpy()
+
+
+def contiguous(tensor: Tensor | Words) -> Tensor:
+    """float32, C-contiguous; a copy only where it has to be one."""
+    values = tensor.values() if isinstance(tensor, Words) else tensor
+    return values.contiguous()
+
+
+def rows_of(tensor: Tensor) -> Any:
+    """[rows, last dim] as NumPy, of a contiguous tensor."""
+    shape = tensor.shape
+    return array(tensor).reshape(-1, shape[-1] if len(shape) else 1)

@@ -1,0 +1,232 @@
+"""The walk over a captured graph: every node becomes device ops, a host call, a constant or a refusal."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+
+from ..capture import Captured
+from ..errors import PREFIX, Refusal
+from ..graph import DeviceOp, Format, Program, Site, Value, site_of
+from ..sticks import StickView
+from . import attention, conversions, elementwise, indexing, matmul, movement, normalisation, reductions  # noqa: F401
+from .builder import Builder, dtype_name, format_of
+from .placement import folds, is_mark, marked_for_host
+from .profile import Profile
+from .refused import Refused
+from .registry import LOWERINGS
+
+IGNORED = frozenset({"_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size", "_assert_async"})
+
+
+def legalize(captured: Captured, stack: Any) -> tuple[Program, tuple[Refusal, ...]]:
+    """Lower a captured graph for a stack: the program, and every refusal of compile and of run time.
+
+    A refused op is taken to have given its nominal result, so that one pass finds all of them; what only follows
+    from an earlier refusal is left out. The program of a graph with compile-time refusals must not be run.
+    """
+    walk = _Walk(captured, Profile(stack))
+    for node in captured.nodes:
+        walk.visit(node)
+    return walk.finish()
+
+
+class _Walk:
+    def __init__(self, captured: Captured, profile: Profile) -> None:
+        self.captured = captured
+        self.profile = profile
+        self.build = Builder(profile)
+        self.env: dict[torch.fx.Node, Any] = {}
+        self.refusals: list[Refusal] = []
+        self.hosted = marked_for_host(captured.nodes, captured.sources)
+        self.known: set[torch.fx.Node] = set()
+
+    # -- nodes --------------------------------------------------------------------------------------------------
+
+    def visit(self, node: torch.fx.Node) -> None:
+        if node.op == "placeholder":
+            self.env[node] = self._placeholder(node)
+        elif node.op == "call_function":
+            self.build.site = site_of(node)
+            self._call(node)
+        elif node.op not in ("output", "get_attr"):
+            raise NotImplementedError(f"a graph node of kind {node.op}")
+
+    def _placeholder(self, node: torch.fx.Node) -> Any:
+        source = self.captured.sources[node.name]
+        meta = node.meta.get("val")
+        if not isinstance(meta, torch.Tensor):
+            return meta
+        value = Value(tuple(meta.shape), dtype_name(meta.dtype), Format.HOST, source=source, name=node.name)
+        if source.kind == "input":
+            self.build.program.inputs[source.index] = value
+        else:
+            value.data = source.tensor.detach()
+            if not meta.dtype.is_floating_point:
+                self.known.add(node)
+        return value
+
+    def _call(self, node: torch.fx.Node) -> None:
+        if node.target is operator.getitem:
+            self.env[node] = self.env[node.args[0]][node.args[1]]
+            return
+        base = self.build.site.op.removeprefix("aten.")
+        if base in IGNORED:
+            return
+        try:
+            self.env[node] = self._lower(node, base)
+        except Refused as refused:
+            self._refuse(refused, node)
+        for refused in self.build.noted:
+            self._refuse(refused, node)
+        self.build.noted.clear()
+
+    def _lower(self, node: torch.fx.Node, base: str) -> Any:
+        arguments = bound_arguments(node, self._resolve)
+        meta = node.meta.get("val")
+        if node in self.hosted:
+            if is_mark(node):
+                return self.build.host(next(iter(arguments.values())))
+            return self.build.on_host(node.target, arguments, meta, through_device=False)
+        if folds(node, self.known):
+            self.known.add(node)
+            return self._constant(node, arguments, meta)
+        return self._by_status(node, base, arguments, meta)
+
+    def _by_status(self, node: torch.fx.Node, base: str, arguments: dict[str, Any], meta: Any) -> Any:
+        kind = self.profile.kind(base)
+        if kind == "fallback":
+            return self._fallback(node, arguments, meta)
+        if kind == "unsupported":
+            facts = self.profile.facts(base)
+            text = self.profile.text(base) or f"{PREFIX}{self.build.site.op}"
+            raise Refused(facts[0] if facts else "O7", text)
+        lowering = LOWERINGS.get(base)
+        if kind == "unimplemented" or (kind == "broken" and lowering is None):
+            raise unimplemented(base)
+        if lowering is None:
+            raise Refused("", f"not modelled by the simulator: {self.build.site.op}", kind="not_modelled")
+        self.build.meta = meta
+        return lowering(self.build, **arguments)
+
+    def _fallback(self, node: torch.fx.Node, arguments: dict[str, Any], meta: Any) -> Any:
+        """An op that the stack runs on the CPU, with its transfers both ways (Q5)."""
+        table = next(iter(arguments.values()), None)
+        if is_parameter(table) and self.build.site.op in ("aten.embedding", "aten.index_select"):
+            out = indexing.rows_on_host(self.build, node.target, arguments, meta)
+        else:
+            out = self.build.on_host(node.target, arguments, meta, through_device=True)
+        moved = [item for item in arguments.values() if isinstance(item, Value)]
+        results = out if isinstance(out, list) else [out]
+        self.build.fallback([*moved, *results])
+        return out
+
+    def _constant(self, node: torch.fx.Node, arguments: dict[str, Any], meta: Any) -> Any:
+        def concrete(item: Any) -> Any:
+            if isinstance(item, Value):
+                return torch.empty(item.shape, dtype=getattr(torch, item.dtype)) if item.data is None else item.data
+            return [concrete(part) for part in item] if isinstance(item, (list, tuple)) else item
+
+        result = call(node.target, list(arguments), [concrete(item) for item in arguments.values()])
+        parts = list(result) if isinstance(result, (list, tuple)) else [result]
+        values = [
+            Value(tuple(part.shape), dtype_name(part.dtype), Format.HOST, data=part, name=node.name) for part in parts
+        ]
+        return values if isinstance(result, (list, tuple)) else values[0]
+
+    def _resolve(self, node: torch.fx.Node) -> Any:
+        return self.env.get(node)
+
+    # -- refusals -----------------------------------------------------------------------------------------------
+
+    def _refuse(self, refused: Refused, node: torch.fx.Node) -> None:
+        outs = self._nominal(node)
+        if not refused.nominal:
+            refusal = self._record(refused, self.build.site, outs)
+            if refusal not in self.refusals:
+                self.refusals.append(refusal)
+            if refused.when == "run":
+                first = outs[0] if isinstance(outs, list) else outs
+                self.build.program.ops.append(
+                    DeviceOp("refuse", (), first, self.build.site, {"refusal": refusal})
+                )
+        self.env[node] = outs
+
+    def _record(self, refused: Refused, site: Site, outs: Any) -> Refusal:
+        first = outs[0] if isinstance(outs, list) else outs
+        shape = first.shape if isinstance(first, Value) else ()
+        return Refusal(
+            site.op, site.module_path, site.source_line, refused.fact, refused.kind, refused.when, refused.text, shape
+        )
+
+    def _nominal(self, node: torch.fx.Node) -> Any:
+        meta = node.meta.get("val")
+        if isinstance(meta, (list, tuple)):
+            return [self._nominal_value(item) for item in meta]
+        result = self._nominal_value(meta)
+        first = self.env.get(node.args[0]) if node.args and isinstance(node.args[0], torch.fx.Node) else None
+        if isinstance(first, Value) and isinstance(result, Value) and first.format is result.format:
+            result.arrangement = first.arrangement  # a refused pointwise op would have kept it
+        return result
+
+    def _nominal_value(self, meta: Any) -> Any:
+        if not isinstance(meta, torch.Tensor):
+            return meta
+        shape, dtype = tuple(meta.shape), dtype_name(meta.dtype)
+        try:
+            fmt = format_of(dtype)
+        except Refused:
+            return Value(shape, dtype, Format.HOST, nominal=True)
+        return Value(shape, dtype, fmt, StickView.dense(shape, self.build.lanes(fmt)), nominal=True)
+
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    def finish(self) -> tuple[Program, tuple[Refusal, ...]]:
+        program = self.build.program
+        self.build.site = Site("output", "output")
+        for item in self.captured.outputs:
+            program.outputs.append(self._returned(item))
+        for node, target in self.captured.writes:
+            program.writes.append((self._returned(node), target))
+        return program, tuple(self.refusals)
+
+    def _returned(self, item: Any) -> Any:
+        if not isinstance(item, torch.fx.Node):
+            return item
+        value = self.env[item]
+        return self.build.host(value) if isinstance(value, Value) else value
+
+
+def bound_arguments(node: torch.fx.Node, resolve: Any) -> dict[str, Any]:
+    """The op's arguments under their schema names, defaults filled in, nodes replaced by what they stand for."""
+    schema = node.target._schema  # type: ignore[union-attr]
+    given: dict[str, Any] = {}
+    for position, argument in enumerate(schema.arguments):
+        if argument.name in node.kwargs:
+            given[argument.name] = node.kwargs[argument.name]
+        elif position < len(node.args):
+            given[argument.name] = node.args[position]
+        elif argument.has_default_value():
+            given[argument.name] = argument.default_value
+    return {name: torch.fx.map_arg(item, resolve) for name, item in given.items()}
+
+
+def call(target: Any, names: list[str], values: list[Any]) -> Any:
+    """Call an aten op with arguments given by name, keyword-only ones as keywords."""
+    keyword_only = {argument.name for argument in target._schema.arguments if argument.kwarg_only}
+    positional = [value for name, value in zip(names, values, strict=True) if name not in keyword_only]
+    keywords = {name: value for name, value in zip(names, values, strict=True) if name in keyword_only}
+    return target(*positional, **keywords)
+
+
+def is_parameter(item: Any) -> bool:
+    """Is this a weight of the model that has not been computed with?"""
+    return isinstance(item, Value) and item.source is not None and item.source.kind == "parameter"
+
+
+def unimplemented(base: str) -> Refused:
+    """An op that compiles to nothing and fails when it runs (O20, E24)."""
+    text = f"Invoked sdsc_fused_{base}_0 which contains unimplemented operation {base}"
+    return Refused("E24", text, when="run")

@@ -1,0 +1,250 @@
+"""Ops that move or rename data: views, copies, concatenation, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ..errors import PREFIX
+from ..graph import Value
+from .builder import Builder, dtype_name, shadow_of, unexpected_stick
+from .conversions import convert
+from .refused import Refused
+from .registry import lowers
+
+aten = torch.ops.aten
+
+VIEWS: dict[str, Any] = {
+    "view": aten.view.default,
+    "transpose": aten.transpose.int,
+    "permute": aten.permute.default,
+    "unsqueeze": aten.unsqueeze.default,
+    "expand": aten.expand.default,
+    "slice": aten.slice.Tensor,
+    "select": aten.select.int,
+    "narrow": aten.narrow.default,
+    "t": aten.t.default,
+    "numpy_T": aten.numpy_T.default,
+    "expand_as": None,
+    "unflatten": aten.unflatten.int,
+    "movedim": aten.movedim.intlist,
+    "diagonal": aten.diagonal.default,
+    "swapaxes": aten.swapaxes.default,
+}
+
+
+def _view(name: str, target: Any) -> None:
+    @lowers(name)
+    def lower(build: Builder, self: Value, **arguments: Any) -> Value:
+        arguments.pop("implicit", None)  # of expand: keyword-only and without effect
+        return seen_as(build, self, target, *arguments.values())
+
+
+for _name, _target in VIEWS.items():
+    if _target is not None:
+        _view(_name, _target)
+
+
+def seen_as(build: Builder, value: Value, target: Any, *args: Any) -> Value:
+    """A view of `value`; where torch would have to copy, a copy to the default layout."""
+    value = build.device(value)
+    moved = build.try_view(value, target, *args)
+    return moved if moved is not None else copied(build, value, target, *args)
+
+
+@lowers("squeeze")
+def squeeze(build: Builder, self: Value, dim: Any = None) -> Value:
+    value = build.device(self)
+    if dim is None:
+        return build.view(value, aten.squeeze.default)
+    if isinstance(dim, (list, tuple)):
+        return build.view(value, aten.squeeze.dims, list(dim))
+    return build.view(value, aten.squeeze.dim, dim)
+
+
+@lowers("reshape", "_unsafe_view", "flatten", "view_as", "reshape_as")
+def reshape(build: Builder, self: Value, **rest: Any) -> Value:
+    """A view where the strides allow it, else a copy."""
+    return seen_as(build, self, aten.reshape.default, list(build.meta.shape))
+
+
+@lowers("expand_as")
+def expand_as(build: Builder, self: Value, other: Value) -> Value:
+    return seen_as(build, self, aten.expand.default, list(other.shape))
+
+
+def copied(build: Builder, value: Value, target: Any, *args: Any) -> Value:
+    """Reshape by copy: the result's sticks have to be made of whole sticks of the source (E10)."""
+    value = build.operand(value)
+    layout = value.layout
+    assert layout is not None
+    shape = tuple(target(torch.empty(value.shape, device="meta"), *args).shape)
+    stick = layout.stick_dim()
+    if stick is not None and stick == len(value.shape) - 1:
+        _check_regroup(build, value, shape)
+    return build.emit("copy", [value], shape, value.dtype, arrangement=value.arrangement, target=target, args=args)
+
+
+def _check_regroup(build: Builder, value: Value, shape: Sequence[int]) -> None:
+    old, new, lanes = value.shape[-1], (shape[-1] if shape else 1), build.lanes(value.format)
+    if old == new or (old % lanes == 0 and new % lanes == 0):
+        return
+    last = len(shape) - 1
+    expression = f"Mod(d{last}, {old})" if new > old else f"{new}*d{last - 1} + d{last}"
+    raise Refused("E10", unexpected_stick(expression, lanes), nominal=value.nominal)
+
+
+@lowers("contiguous", "clone")
+def contiguous(build: Builder, self: Value, memory_format: Any = None) -> Value:
+    """A copy in the default layout (L46)."""
+    value = build.operand(self)
+    return build.emit("identity", [value], value.shape, value.dtype, arrangement=value.arrangement)
+
+
+@lowers("alias", "detach", "detach_", "lift_fresh_copy", "lift_fresh", "dropout", "feature_dropout", "native_dropout")
+def unchanged(build: Builder, self: Any = None, input: Any = None, train: bool = False, **rest: Any) -> Value:
+    """No-ops in inference."""
+    if train:
+        raise Refused("T33", f"{PREFIX}dropout in training: bernoulli is not on the device")
+    return self if self is not None else input
+
+
+@lowers("split", "split_with_sizes", "chunk", "unbind", "tensor_split")
+def split(build: Builder, self: Value, **arguments: Any) -> list[Value]:
+    """Views of the parts."""
+    value = build.device(self)
+    names = {"split": aten.split.Tensor, "split_with_sizes": aten.split_with_sizes.default}
+    names |= {"chunk": aten.chunk.default, "unbind": aten.unbind.int, "tensor_split": aten.tensor_split.sections}
+    target = names[build.site.op.removeprefix("aten.")]
+    sizes = arguments.get("split_size")
+    if isinstance(sizes, (list, tuple)):
+        target = aten.split.sizes
+    args = list(arguments.values())
+    parts = target(shadow_of(value), *args)
+    return [build.view_as(value, part, target, args, pick=index) for index, part in enumerate(parts)]
+
+
+@lowers("cat", "concat", "concatenate")
+def cat(build: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
+    """An empty buffer and one slice write per part (L50); along the stick, parts start at whole sticks."""
+    dtype = dtype_name(build.meta.dtype)
+    parts = [convert(build, part, dtype) for part in tensors if part.shape != (0,)]
+    parts = [build.operand(part, position) for position, part in enumerate(parts)]
+    shape = tuple(build.meta.shape)
+    axis = dim % len(shape)
+    if axis == len(shape) - 1:
+        _check_offsets(build, [part.shape[axis] for part in parts], shape, any(part.nominal for part in parts))
+    defects = _cat_defects(build, parts, axis)
+    arrangement = parts[0].arrangement
+    return build.emit("cat", [parts], shape, dtype, defects=defects, arrangement=arrangement, dim=axis)
+
+
+def _check_offsets(build: Builder, widths: Sequence[int], shape: Sequence[int], nominal: bool) -> None:
+    offset = 0
+    lanes = build.profile.lanes if build.meta.dtype.itemsize <= 2 else build.profile.lanes // 2
+    for width in widths:
+        if offset % lanes:
+            raise Refused(
+                "E13",
+                f"{PREFIX}no offset-free alternative stick dim for mutation target (write stick d{len(shape) - 1}"
+                f" + {offset}, size={list(shape)})",
+                nominal=nominal,
+            )
+        offset += width
+
+
+def _cat_defects(build: Builder, parts: Sequence[Value], axis: int) -> tuple[str, ...]:
+    found = []
+    if any(part.shape[axis] == 1 for part in parts) and len(parts) > 1:
+        found.append("S14")
+    if len(parts) == 2 and axis == len(parts[0].shape) - 1 and _is_rotated_half(build, parts):
+        found.append("S5")
+    return build.profile.active(*found)
+
+
+def _is_rotated_half(build: Builder, parts: Sequence[Value]) -> bool:
+    """cat([-x[h:], x[:h]]) in one bundle: what rotary embeddings do (S5)."""
+    negated, first = (build.producer(part) for part in parts)
+    if negated is None or first is None or negated.kernel != "neg" or first.kernel != "view":
+        return False
+    second = build.producer(negated.inputs[0])
+    if second is None or second.kernel != "view" or first.inputs[0] is not second.inputs[0]:
+        return False
+    return first.output.layout.lane_offset() == 0 and second.output.layout.lane_offset() > 0
+
+
+@lowers("stack")
+def stack(build: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
+    """unsqueeze each and concatenate."""
+    rank = len(build.meta.shape)
+    parts = [build.view(build.device(part), aten.unsqueeze.default, dim % rank) for part in tensors]
+    return cat(build, parts, dim)
+
+
+@lowers("constant_pad_nd", "pad")
+def pad(build: Builder, self: Value, pad: Sequence[int], mode: str = "constant", value: Any = 0.0) -> Value:
+    """Fill and one slice write (L50): on the left of the last dim by whole sticks only."""
+    if mode != "constant":
+        raise Refused("", f"not modelled by the simulator: pad with mode {mode}", kind="not_modelled")
+    operand = build.operand(self)
+    left, lanes = pad[0], build.lanes(operand.format)
+    if left > 0 and left % lanes:
+        raise Refused(
+            "E13",
+            f"{PREFIX}no offset-free alternative stick dim for mutation target (write stick d{len(self.shape) - 1}"
+            f" + {left}, size={list(build.meta.shape)})",
+            nominal=operand.nominal,
+        )
+    number = 0.0 if value is None else float(value)
+    return build.emit("pad", [operand], build.meta.shape, operand.dtype, pad=list(pad), value=number)
+
+
+@lowers("repeat")
+def repeat(build: Builder, self: Value, repeats: Sequence[int]) -> Value:
+    value = build.operand(self)
+    if repeats and repeats[-1] != 1 and value.shape and value.shape[-1] % build.lanes(value.format):
+        raise Refused("E10", unexpected_stick(f"Mod(d{len(repeats) - 1}, {value.shape[-1]})", build.profile.lanes))
+    return build.emit("copy", [value], build.meta.shape, value.dtype, target=aten.repeat.default, args=(list(repeats),))
+
+
+@lowers("flip")
+def flip(build: Builder, self: Value, dims: Sequence[int]) -> Value:
+    """flip(0) at rank >= 2 silently repeats the last slice (S55); other dims have no lowering (O10)."""
+    rank = len(self.shape)
+    axes = [dim % rank for dim in dims]
+    if axes == [0] and rank >= 2 and build.profile.defect("S55"):
+        value = build.operand(self)
+        return build.emit("flip", [value], value.shape, value.dtype, dims=axes, defects=("S55",))
+    stick = rank - 1 in axes
+    if stick or not build.profile.since("2026-08-01"):
+        raise Refused("O10", f"{PREFIX}prims.rev.default")
+    value = build.operand(self)
+    return build.emit("flip", [value], value.shape, value.dtype, dims=axes)
+
+
+@lowers("copy")
+def copy(build: Builder, self: Value, src: Value, non_blocking: bool = False) -> Value:
+    """The functional form of copy_: `src` broadcast to the shape of `self`."""
+    return seen_as(build, convert(build, src, self.dtype), aten.expand.default, list(self.shape))
+
+
+@lowers("slice_scatter")
+def slice_scatter(
+    build: Builder, self: Value, src: Value, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Value:
+    """A slice write into a copy."""
+    target, source = build.operand(self, 0), build.operand(src, 1)
+    axis = dim % len(target.shape)
+    first = 0 if start is None else int(start)
+    if axis == len(target.shape) - 1 and (first % build.lanes(target.format) or step != 1):
+        raise Refused(
+            "E13",
+            f"{PREFIX}no offset-free alternative stick dim for mutation target (write stick d{axis} + {first},"
+            f" size={list(target.shape)})",
+        )
+    arguments = (axis, start, end, step)
+    return build.emit("slice_scatter", [target, source], target.shape, target.dtype, args=arguments)
+
+

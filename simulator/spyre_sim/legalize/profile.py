@@ -1,0 +1,47 @@
+"""What legalization asks a stack profile: the status of an op, a defect, a date, a parameter of the arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..stacks import Stack
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A view of a `Stack` in the words that legalization uses."""
+
+    stack: Stack
+
+    @property
+    def name(self) -> str:
+        return self.stack.name
+
+    @property
+    def lanes(self) -> int:
+        """Elements of 16 bits in a stick (N33)."""
+        return self.stack.stick
+
+    def kind(self, op: str) -> str:
+        """native, custom, decomposed, fallback, unimplemented, unsupported or broken; "" for an op no fact speaks of."""
+        status = self.stack.status(op)
+        return status.kind if status.known else ""
+
+    def text(self, op: str) -> str:
+        """The stack's own words about an op it does not take; "" where none are published."""
+        return self.stack.status(op).text
+
+    def facts(self, op: str) -> tuple[str, ...]:
+        return self.stack.status(op).facts
+
+    def since(self, day: str) -> bool:
+        """Is the stack of that ISO date or later?"""
+        return self.stack.date.isoformat() >= day
+
+    def defect(self, identifier: str) -> bool:
+        """Does the stack have this defect of section 6?"""
+        return self.stack.has_defect(identifier)
+
+    def active(self, *identifiers: str) -> tuple[str, ...]:
+        """Those of the defects that the stack has."""
+        return tuple(name for name in identifiers if self.stack.has_defect(name))
