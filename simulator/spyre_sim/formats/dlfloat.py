@@ -126,11 +126,11 @@ def decode_table() -> Float32Array:
     """The values of all 65,536 words, written down from N4 rather than by bit tricks; read-only, float32 [65536]."""
     words = np.arange(1 << 16)
     sign, exponent, fraction = words >> 15, (words >> FRACTION_BITS) & 63, words & 511
-    values = np.exp2(exponent - EXPONENT_BIAS) * (1 + fraction / 512) * np.where(sign == 1, -1.0, 1.0)
-    values[(exponent == 0) & (fraction == 0)] *= 0.0
+    values = np.exp2(exponent - EXPONENT_BIAS) * (1 + fraction / 512)
+    values[(exponent == 0) & (fraction == 0)] = 0.0
     values[(exponent == 63) & (fraction == 511)] = np.nan
     values = np.copysign(values, np.where(sign == 1, -1.0, 1.0))
-    table = values.astype(np.float32)
+    table = np.asarray(values, np.float32)
     table.flags.writeable = False
     return table
 
@@ -149,7 +149,7 @@ def round_bits_numpy(bits: NDArray[np.uint32], rounding: Rounding = DEVICE_ROUND
 
 def round_dl16_numpy(values: Any, *, rounding: Rounding = DEVICE_ROUNDING) -> Float32Array:
     """`round_dl16` in plain NumPy expressions: the twin that the compiled loop is tested against."""
-    return round_bits_numpy(as_float32(values).view(np.uint32), rounding).view(np.float32)
+    return np.asarray(round_bits_numpy(as_float32(values).view(np.uint32), rounding).view(np.float32))
 
 
 def encode_dl16_numpy(values: Any, *, rounding: Rounding = DEVICE_ROUNDING) -> WordArray:
@@ -178,7 +178,7 @@ def as_float32(values: Any) -> Float32Array:
     if array.dtype != np.float64:
         if array.dtype.kind not in "fV":
             raise TypeError(f"expected floating values, not {array.dtype}")
-        return array.astype(np.float32)
+        return np.asarray(array, np.float32)
     with np.errstate(over="ignore"):
         nearest = np.asarray(array.astype(np.float32))
     inexact = np.isfinite(nearest) & (nearest != array) & (nearest.view(np.uint32) & np.uint32(1) == 0)

@@ -80,7 +80,12 @@ def stick_expression(
     outer = min((s for s, n in zip(strides, base_size, strict=True) if s > step and n > 1), default=step * extent)
     start = _coordinate(offset, base_size, strides, stick_dim % len(base_size))
     terms = [term for d, (n, s) in enumerate(zip(size, stride, strict=True)) if (term := _term(d, n, s, step, outer))]
-    return _simplify([term for term in terms if _moves_lane(term, lanes)], start, lanes)
+    moving = [term for term in terms if _moves_lane(term, lanes)]
+    if _runs_over(terms, start, outer // step, lanes):
+        inner = " + ".join(_show(term, lanes, alone=False) for term in terms)
+        text = f"Mod({inner}{_tail(start)}, {outer // step})"
+        return StickExpression("unexpected", text, None, start % lanes, start)
+    return _simplify(moving, start, lanes)
 
 
 def _coordinate(offset: int, size: Sequence[int], strides: Sequence[int], dim: int) -> int:
@@ -114,9 +119,22 @@ def _moves_lane(term: _Term, lanes: int) -> bool:
     return term.modulus is not None and term.modulus % lanes != 0
 
 
+def _runs_over(terms: list[_Term], start: int, row: int, lanes: int) -> bool:
+    """Whether the view leaves the row it starts in for the next one, where rows do not end with a stick."""
+    if not start or row % lanes == 0:
+        return False
+    if any(term.modulus is not None for term in terms):
+        return True
+    return start + sum(term.scale * (term.extent - 1) // term.floor_by for term in terms) >= row
+
+
+def _tail(offset: int) -> str:
+    return f" + {offset}" if offset else ""
+
+
 def _simplify(terms: list[_Term], start: int, lanes: int) -> StickExpression:
     offset = start % lanes
-    tail = f" + {offset}" if offset else ""
+    tail = _tail(offset)
     if not terms:
         return StickExpression("zero", str(offset), offset=offset, start=start)
     if len(terms) == 1 and _is_plain(terms[0], lanes):

@@ -187,7 +187,7 @@ class Stack:
         functional = name.rstrip("_")
         exact = self.aliases.get(op.removeprefix("aten."), "")
         for candidate in (exact, name, self.aliases.get(name), functional, self.aliases.get(functional)):
-            if candidate in self.ops:
+            if candidate and candidate in self.ops:
                 return self.ops[candidate]
         if not self.enforces_limits:
             return OpStatus(name, "native", known=False)
