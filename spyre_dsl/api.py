@@ -82,7 +82,7 @@ def why(
     """For each place where ``rule`` could apply, the first of its conditions that fails there; near misses first."""
     from spyre_dsl.matching.explain import why as explain
 
-    return explain(capture(model, inputs), adapters, rule, path)
+    return explain(capture(model, inputs), adapters, rule, path, stack=load_stack(stack))
 
 
 def _module(model: Model) -> torch.nn.Module:

@@ -36,9 +36,10 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--report", metavar="FILE", type=Path, help="write the JSON object to FILE too")
 
 
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+def add_model_arguments(parser: argparse.ArgumentParser, *, positional: bool = True) -> None:
     """The options that say which model, which inputs, which adapters and which stack."""
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="a folder, a hub id, or pkg:IMPORT_NAME/FOLDER")
+    if positional:
+        parser.add_argument("model", metavar="MODEL", nargs="?", help="a folder, a hub id, or pkg:IMPORT_NAME/FOLDER")
     parser.add_argument("--config", metavar="FILE", help="build the model from this config.json instead")
     parser.add_argument("--random-weights", action="store_true", help="with --config: draw the weights from --seed")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random weights (0)")

@@ -1,0 +1,120 @@
+"""``spyre-dsl why MODEL RULE [PATH]``: at each place that comes near, the first condition that fails."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from spyre_dsl.cli.apply import add_model_arguments, open_model
+from spyre_dsl.language.diagnostics import SpyreDslError
+
+if TYPE_CHECKING:
+    from spyre_dsl.matching.explain import Attempt
+
+SHOWN = 20
+
+
+def add_parser(subparsers: Any) -> None:
+    """Declare the command and its options."""
+    parser = subparsers.add_parser(
+        "why",
+        usage="spyre-dsl why MODEL RULE [PATH] [options]\n       spyre-dsl why --config FILE RULE [PATH] [options]",
+        help="why a rule matches, or does not, at each place of a model",
+        description="For each place of the model that RULE could mean, nearest first: the first of its conditions that "
+        "does not hold, with the value that was found and where the condition stands in the rule file. RULE is a rule's "
+        "name, adapter/rule, or an adapter's name for all its rules; PATH a module path or a glob of them. Exit code 0: "
+        "it matches somewhere; 1: nowhere; 2: the input cannot be used.",
+    )
+    parser.add_argument("names", nargs="+", metavar="MODEL RULE [PATH]", help="the model, the rule, and where to look")
+    add_model_arguments(parser, positional=False)
+    parser.add_argument("--all", action="store_true", help=f"show every place, not only the {SHOWN} nearest")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns the exit code."""
+    try:
+        rule, path = _split_names(arguments)
+        attempts = _attempts(arguments, rule, path)
+    except (SpyreDslError, OSError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    shown = attempts if arguments.all or arguments.json else attempts[:SHOWN]
+    print(json.dumps(list(map(_json, shown)), indent=2) if arguments.json else _text(shown, len(attempts)))
+    return 0 if any(attempt.matched for attempt in attempts) else 1
+
+
+def _split_names(arguments: argparse.Namespace) -> tuple[str, str | None]:
+    """The rule and the path; the model's name goes where ``apply`` has it."""
+    names = list(arguments.names)
+    arguments.model = None if arguments.config else names.pop(0)
+    if not 1 <= len(names) <= 2:
+        given = "--config FILE RULE [PATH]" if arguments.config else "MODEL RULE [PATH]"
+        raise SpyreDslError(f"spyre-dsl why takes {given}")
+    return names[0], names[1] if len(names) == 2 else None
+
+
+def _attempts(arguments: argparse.Namespace, rule: str, path: str | None) -> Sequence[Attempt]:
+    from spyre_dsl.cli.adapter_files import load_adapters, load_stack
+    from spyre_dsl.cli.progress import Progress
+
+    progress = Progress()
+    stack = load_stack(arguments.stack)
+    adapters = load_adapters(arguments.adapters)
+    with progress.step("loading torch and transformers"):
+        from spyre_dsl.graphs.capture import capture
+        from spyre_dsl.matching.explain import why
+        from spyre_dsl.models.inputs import make_inputs
+        from spyre_dsl.targets.sim import SimTarget
+    loaded = open_model(arguments, progress)
+    inputs = make_inputs(loaded, arguments.text)
+    with progress.step("capturing the model as the device gets it"):
+        captured = capture(SimTarget().prepare(loaded.model), (), inputs.arguments)
+    return why(captured, adapters, rule, path, stack=stack)
+
+
+def _json(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "rule": attempt.rule,
+        "module_path": attempt.module_path,
+        "source_line": attempt.source_line,
+        "matched": attempt.matched,
+        "score": round(attempt.score, 3),
+        "predicate": attempt.predicate,
+        "reason": attempt.reason,
+        "actual": attempt.actual,
+        "file": _place(attempt),
+    }
+
+
+def _text(attempts: Sequence[Attempt], total: int) -> str:
+    """Places with one and the same outcome are listed under it."""
+    lines: list[str] = []
+    for (rule, matched, reason, predicate, place), places in groupby(attempts, key=_outcome):
+        told = "matches" if matched else f"does not match: {reason}"
+        lines += [f"{rule} {told}", *([f"  {place}: {predicate}"] if predicate and not matched else [])]
+        lines += [f"  at {_where(attempt)}" for attempt in places]
+    if total > len(attempts):
+        lines.append(f"and {total - len(attempts)} more places; --all shows them")
+    return "\n".join(lines)
+
+
+def _outcome(attempt: Attempt) -> tuple[str, bool, str, str, str]:
+    return attempt.rule, attempt.matched, attempt.reason, attempt.predicate, _place(attempt)
+
+
+def _where(attempt: Attempt) -> str:
+    path = attempt.module_path or "the model itself"
+    return f"{path}, {attempt.source_line}" if attempt.source_line else path
+
+
+def _place(attempt: Attempt) -> str:
+    """Where the condition stands: file, line, column."""
+    if attempt.span is None or attempt.source is None:
+        return attempt.source.name if attempt.source else ""
+    position = attempt.source.position(attempt.span.start)
+    return f"{attempt.source.name}:{position.line}:{position.column}"
