@@ -28,9 +28,6 @@ class NoMatch:
         """One sentence: what was expected and what was found."""
         return self.template.format(*(show(argument) for argument in self.arguments))
 
-    def __bool__(self) -> bool:
-        return False
-
 
 @dataclass(frozen=True, slots=True)
 class EvaluationProblem:
