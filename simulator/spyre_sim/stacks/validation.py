@@ -71,9 +71,16 @@ def _schema_errors(profile: dict[str, Any]) -> Iterator[tuple[Where, str]]:
             allowed = list(error.schema.get("properties", {}))
             for key in sorted(set(error.instance) - set(allowed)):
                 yield (*where, key), f"unknown key {key!r}{_nearest(key, allowed)}"
-        else:
+        elif error.validator != "required" or not _is_misspelt(error):
             place = ".".join(str(step) for step in where)
             yield where, f"{place}: {error.message}" if place else error.message
+
+
+def _is_misspelt(error: Any) -> bool:
+    """Whether the missing key is there under a name close to it, which is reported already."""
+    missing = [key for key in error.validator_value if key not in error.instance and f"{key!r}" in error.message]
+    unknown = [key for key in error.instance if key not in error.schema.get("properties", {})]
+    return any(get_close_matches(key, missing, n=1, cutoff=0.5) for key in unknown)
 
 
 def _unknown_names(profile: dict[str, Any]) -> Iterator[tuple[Where, str]]:

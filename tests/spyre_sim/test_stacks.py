@@ -1,0 +1,338 @@
+"""Stack profiles: what each date's stack does, and profiles of one's own (facts, sections 4.1, 5, 6, 12)."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from spyre_sim.stacks import StackError, UnknownStack, diff, facts, load_stack, stack_names
+from spyre_sim.stacks.model import base_name
+from spyre_sim.stacks.validation import SCHEMA_FILE, problems_of
+
+FOLDER = SCHEMA_FILE.parent
+JUNE = load_stack("2026-06")
+
+
+def statuses(op):
+    return [load_stack(name).status(op).kind for name in stack_names() if name != "ideal"]
+
+
+# ---- names and loading
+
+
+def test_the_profiles_in_order_of_date():
+    assert stack_names() == ("2025-11", "2026-04", "2026-06", "2026-08", "2026-09", "ideal")
+
+
+def test_june_is_the_default_and_a_stack_is_loaded_once():
+    assert load_stack() is JUNE
+    assert load_stack(JUNE) is JUNE
+    assert (JUNE.name, JUNE.date, JUNE.stick) == ("2026-06", date(2026, 6, 24), 64)
+
+
+def test_an_unknown_name_gets_the_nearest_and_all():
+    with pytest.raises(UnknownStack, match=r"no stack profile '2026-6'; did you mean '2026-06'\? There are 2025-11, "):
+        load_stack("2026-6")
+
+
+def test_stacks_are_frozen_and_copied_by_reference():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        JUNE.name = "other"
+    with pytest.raises(TypeError):
+        JUNE.ops["pow"] = None
+    assert copy.deepcopy({"stack": JUNE})["stack"] is JUNE
+
+
+def test_importing_stacks_loads_no_heavy_package():
+    code = "import sys; from spyre_sim.stacks import load_stack; load_stack(); "
+    code += "sys.exit(bool({'torch', 'numba', 'numpy', 'jsonschema'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- ops
+
+
+@pytest.mark.parametrize(
+    ("spelling", "op"),
+    [
+        ("pow", "pow"),
+        ("aten.pow", "pow"),
+        ("aten.pow.Tensor_Scalar", "pow"),
+        ("aten::add.Tensor", "add"),
+        ("aten.add_.Tensor", "add"),
+        ("aten._softmax.default", "softmax"),
+        ("aten.max.other", "maximum"),
+        ("aten.max.dim", "max"),
+        ("aten._unsafe_view.default", "reshape"),
+        ("aten.__and__.Tensor", "bitwise_and"),
+        ("aten._scaled_mm.default", "_scaled_mm"),
+    ],
+)
+def test_an_op_is_found_by_any_spelling(spelling, op):
+    assert JUNE.status(spelling).op == op
+
+
+def test_ops_of_other_namespaces_keep_their_names():
+    assert base_name("spyre.host.default") == "spyre.host.default"
+    assert not JUNE.status("spyre.host.default").known
+
+
+def test_an_op_that_no_fact_speaks_of_is_unsupported_by_that_name():
+    status = JUNE.status("aten.histc.default")
+    assert (status.op, status.kind, status.known) == ("histc", "unsupported", False)
+    assert not JUNE.supports("histc")
+
+
+@pytest.mark.parametrize(
+    ("op", "kinds"),  # P0, P1, P2, P3, P4 of section 5
+    [
+        ("add", ["native"] * 5),
+        ("neg", ["unsupported", "native", "native", "native", "native"]),
+        ("maximum", ["unsupported", "unsupported", "native", "native", "native"]),
+        ("pow", ["unimplemented", "unimplemented", "broken", "broken", "decomposed"]),
+        ("bmm", ["unsupported", "native", "native", "native", "native"]),
+        ("mean", ["unsupported", "native", "native", "native", "native"]),
+        ("argmax", ["unsupported", "fallback", "fallback", "fallback", "fallback"]),
+        ("all", ["unimplemented", "fallback", "unimplemented", "decomposed", "decomposed"]),
+        ("cumsum", ["unsupported", "fallback", "fallback", "fallback", "fallback"]),
+        ("topk", ["unsupported", "unsupported", "custom", "custom", "custom"]),
+        ("layer_norm", ["custom"] * 5),
+        ("rms_norm", ["unsupported", "unsupported", "decomposed", "decomposed", "decomposed"]),
+        ("scaled_dot_product_attention", ["unsupported", "unsupported", "decomposed", "decomposed", "decomposed"]),
+        ("embedding", ["unsupported", "fallback", "fallback", "native", "native"]),
+        ("index", ["unsupported", "unsupported", "custom", "custom", "custom"]),
+        ("flip", ["unsupported", "unsupported", "broken", "decomposed", "decomposed"]),
+        ("sin", ["unsupported", "fallback", "fallback", "fallback", "decomposed"]),
+        ("triu", ["unsupported", "fallback", "fallback", "decomposed", "decomposed"]),
+        ("sort", ["unsupported"] * 5),
+        ("to", ["broken", "fallback", "custom", "custom", "custom"]),
+        ("masked_scatter", ["unsupported", "unsupported", "unsupported", "decomposed", "decomposed"]),
+    ],
+)
+def test_the_published_op_table(op, kinds):
+    assert statuses(op) == kinds
+
+
+def test_what_the_first_adapters_bridge():
+    power = JUNE.status("aten.pow.Tensor_Scalar")
+    assert (power.kind, power.when) == ("broken", "run")
+    assert power.text == "Invoked sdsc_fused_pow_0 which contains unimplemented operation pow"  # E24
+    assert power.restriction("pow-exponent").value == 3
+    assert JUNE.status("index").restriction("index-rank-max").value == 1
+    assert "DataFormats.{format}" in JUNE.status("le").restriction("no-integer-operands").text  # A8, N35
+    assert JUNE.status("slice").restriction("stick-offset-multiple").value == 64  # O14
+    assert JUNE.status("to").restriction("fp32-upcast-norm") is not None  # A26
+    assert load_stack("2026-08").status("to").restriction("fp32-upcast-norm") is None
+    host = ("embedding", "arange", "sin", "cos", "cumsum", "tril", "triu", "argmax")
+    assert {JUNE.status(op).kind for op in host} == {"fallback"}  # O5
+
+
+def test_supports_asks_for_the_dtype_too():
+    assert JUNE.supports("aten.mm.default") and JUNE.supports("mm", "bfloat16")
+    assert not JUNE.supports("mm", "float32")  # A9
+    assert JUNE.supports("mean", "float32") and not JUNE.supports("tanh", "float32")  # A8
+    assert JUNE.supports("add", "int64") and not JUNE.supports("eq", "int64")  # N36, N35
+    assert not load_stack("2025-11").supports("add", "bfloat16")  # N31
+    assert not JUNE.supports("pow") and not JUNE.supports("sin")
+    assert load_stack("2026-09").supports("pow") and load_stack("2026-09").supports("sin")
+    assert load_stack("ideal").supports("histc", "float64")
+
+
+def test_an_unimplemented_op_raises_when_run_with_its_name():
+    status = JUNE.status("aten.erf.default")
+    assert (status.kind, status.when) == ("unimplemented", "run")  # O20
+    assert status.text == "Invoked sdsc_fused_erf_0 which contains unimplemented operation erf"
+
+
+def test_every_entry_has_ascending_dates_and_known_dtype_sets():
+    raw = yaml.safe_load((FOLDER / "facts" / "ops.yaml").read_text())
+    for op, spec in raw["ops"].items():
+        days = [entry["since"] for entry in spec["history"]]
+        assert days == sorted(set(days)), op
+        for entry in spec["history"]:
+            assert isinstance(entry.get("dtypes", []), list) or entry["dtypes"] in raw["dtype_sets"], op
+            assert entry["kind"] not in ("native", "custom", "decomposed") or entry["dtypes"], op
+    assert set(raw["aliases"].values()) <= set(raw["ops"])
+    assert not set(raw["aliases"]) & set(raw["ops"]) - {"empty"}
+
+
+# ---- numerics, constants, dtypes
+
+
+def test_numerics_change_with_the_dates():
+    april, june, september = (load_stack(name).numerics for name in ("2026-04", "2026-06", "2026-09"))
+    assert (april.host_rounding, june.host_rounding) == ("truncate", "ties-up")  # N10, N12
+    assert (april.bfloat16_readback, june.bfloat16_readback) == ("truncate", "ties-even")  # N50
+    assert (april.sum_chunk, june.sum_chunk) == (1, 64)  # A2
+    assert (june.sdpa, september.sdpa) == ("math", "flash")  # A28, A29
+    assert (june.exp_mask, september.exp_mask) == (None, -1e4)  # N18
+    assert june.host_infinity_word == 0x6FFF  # N13
+
+
+def test_hardware_constants():
+    constants = JUNE.constants
+    assert (constants.cores, constants.max_span_bytes, constants.bundle_tensors) == (32, 268_435_456, 6)
+    assert constants.lx_frontend_bytes == 1_677_721  # W12: 1638.4 KB
+
+
+# ---- defects
+
+
+def test_the_catalogue_is_whole():
+    assert list(facts.defects()) == [f"S{n}" for n in range(1, 76)]
+
+
+def test_the_set_that_fails_only_in_company():  # S-note 2; S9 is marked with a question mark in the table
+    numbers = "1 4 5 6 7 13 16 17 18 20 22 23 24 25 26 27 30 31 32 33 34 42 43 61 62 64 67"
+    assert {id for id, found in facts.defects().items() if found.fused} - {"S9"} == {f"S{n}" for n in numbers.split()}
+
+
+@pytest.mark.parametrize(
+    ("id", "before", "after"),
+    [("S51", "2026-08", "2026-09"), ("S30", "2026-08", "2026-09"), ("S55", "2026-06", "2026-08")],
+)
+def test_a_defect_ends_with_its_fix(id, before, after):
+    assert load_stack(before).has_defect(id) and not load_stack(after).has_defect(id)
+
+
+def test_defects_that_the_adapters_meet_exist_in_june():
+    assert {"S1", "S5", "S10", "S35", "S51"} <= set(JUNE.defects)
+
+
+def test_intervals_are_half_open():
+    fixed = facts.defects()["S23"]
+    assert not fixed.exists_on(fixed.fixed)
+    assert fixed.exists_on(fixed.introduced)
+    assert all(d.introduced is None or d.fixed is None or d.introduced < d.fixed for d in facts.defects().values())
+
+
+# ---- the ideal stack
+
+
+def test_the_ideal_stack_has_no_defects_and_no_limits():
+    ideal = load_stack("ideal")
+    assert not ideal.defects
+    assert not ideal.enforces_limits
+    assert ideal.numerics.arithmetic == "float64"
+
+
+# ---- differences
+
+
+def test_what_opened_and_closed_between_june_and_september():
+    found = diff(JUNE, load_stack("2026-09"))
+    assert {"pow", "sin", "cos", "embedding", "triu"} <= {change.name for change in found.opened}
+    assert found.closed == ()
+    assert "S51" in {defect.id for defect in found.fixed}
+    assert "S32" in {defect.id for defect in found.appeared}
+    assert {"numerics.sdpa", "constants.lx_frontend_bytes"} <= {change.name for change in found.settings}
+
+
+def test_a_difference_turned_around():
+    forth, back = diff(JUNE, load_stack("2026-09")), diff(load_stack("2026-09"), JUNE)
+    assert [change.name for change in forth.opened] == [change.name for change in back.closed]
+    assert forth.fixed == back.appeared
+    assert diff(JUNE, JUNE).settings == ()
+
+
+# ---- profiles of one's own
+
+
+@pytest.fixture
+def profile(tmp_path):
+    def write(text, name="mine.yaml"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+HEAD = "name: mine\ndate: 2026-06-24\ntitle: one of my own\n"
+
+
+def test_a_profile_changes_what_it_names_and_keeps_the_rest(profile):
+    mine = load_stack(
+        profile(
+            HEAD + 'extends: "2026-06"\nops: {pow: {kind: native, dtypes: half}, histc: {kind: fallback}}\n'
+            "numerics: {sum_chunk: 32}\ndefects: {remove: [S51], add: [S30]}\ndtypes: {float64: IEEE_FP64}\n"
+        )
+    )
+    assert mine.supports("pow") and mine.status("pow").group == "pointwise"
+    assert mine.status("histc").kind == "fallback"
+    assert mine.numerics == dataclasses.replace(JUNE.numerics, sum_chunk=32)
+    assert set(mine.defects) == set(JUNE.defects) - {"S51"} | {"S30"}
+    assert mine.dtypes["float64"] == "IEEE_FP64"
+
+
+def test_a_profile_may_extend_a_file_next_to_it(profile):
+    profile(HEAD + "extends: facts\nconstants: {cores: 8}\n", "base.yaml")
+    path = profile(HEAD.replace("mine", "child") + "extends: base.yaml\nnumerics: {sum_chunk: 2}\n")
+    assert (load_stack(str(path)).constants.cores, load_stack(path).numerics.sum_chunk) == (8, 2)
+
+
+def test_a_profile_that_extends_itself_is_refused(profile):
+    with pytest.raises(StackError, match="extends itself: mine.yaml -> mine.yaml"):
+        load_stack(profile(HEAD + "extends: mine.yaml\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("extends: facts\nnumeric: {}\n", 5, "unknown key 'numeric'; did you mean 'numerics'?"),
+        ("extends: facts\nnumerics: {\n  sum_chunck: 3}\n", 6, "unknown setting 'sum_chunck' in numerics; did you"),
+        ("extends: facts\nnumerics:\n  rounding: up\n", 6, "numerics.rounding: 'up' is not one of"),
+        ("extends: facts\nops: {pow: {knd: native}}\n", 5, "unknown key 'knd'; did you mean 'kind'?"),
+        ("extends: facts\nops: {pow: {dtypes: half}}\n", 5, "ops.pow: 'kind' is a required property"),
+        ("extends: facts\ndefects: {add: [S5, S99]}\n", 5, "unknown defect 'S99'"),
+        ("extends: facts\nextends: ideal\n", 5, "the key 'extends' is there twice"),
+        ("", 1, "'extends' is a required property"),
+        ("extends: [\n", 5, "not YAML: "),
+    ],
+)
+def test_problems_of_a_profile_have_a_line_and_a_way_out(profile, text, line, message):
+    path = profile(HEAD + text)
+    found = problems_of(path)
+    assert [problem.line for problem in found] == [line]
+    assert message in found[0].message
+    with pytest.raises(StackError, match=f"mine.yaml:{line}: "):
+        load_stack(path)
+
+
+def test_all_problems_of_a_file_are_reported(profile):
+    path = profile("name: mine\ndate: yesterday\ntitle: ''\nextends: facts\nwhatever: 1\n")
+    assert [problem.line for problem in problems_of(path)] == [2, 3, 5]
+
+
+@pytest.mark.parametrize("content", [b"- a list\n", b"\xff\xfe", b"", b"&a [*a]\n"])
+def test_files_that_are_no_profile_end_in_problems(tmp_path, content):
+    path = tmp_path / "odd.yaml"
+    path.write_bytes(content)
+    assert problems_of(path)
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(StackError, match="there is no such file"):
+        load_stack(Path("nowhere.yaml"))
+
+
+def test_the_schema_is_draft_7_describes_every_key_and_accepts_the_packaged_profiles():
+    schema = json.loads(SCHEMA_FILE.read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    assert all("description" in found for found in schema["properties"].values() if "type" in found)
+    for path in sorted(FOLDER.glob("*.yaml")):
+        assert problems_of(path) == (), path.name
+
+
+def test_the_schema_names_every_numerics_setting():
+    listed = json.loads(SCHEMA_FILE.read_text())["properties"]["numerics"]["properties"]
+    assert list(listed) == [field.name for field in dataclasses.fields(JUNE.numerics)]
