@@ -8,7 +8,14 @@ from functools import cached_property
 
 from spyre_dsl.language.adapter import Adapter, OpRewrite, PlaceRewrite, Rule, UseRewrite
 from spyre_dsl.language.syntax import Broken, walk
-from spyre_dsl.language.terms import UNKNOWN, App, Term, Terms, TooLarge, Var, children_of, substitute, subterms
+from spyre_dsl.language.terms import UNKNOWN, App, Host, Term, Terms, TooLarge, Var, children_of, substitute, subterms
+
+
+_FLOAT_ARGUMENTS = {
+    "scaled_dot_product_attention": 3, "layer_norm": 1, "rms_norm": 1, "group_norm": 1, "batch_norm": 1, "gelu": 1, "silu": 1,
+    "softmax": 1, "log_softmax": 1, "linear": 2, "softplus": 1, "mish": 1, "elu": 1, "conv1d": 2, "conv2d": 2,
+}  # fmt: skip
+"""Ops whose first arguments, so many of them, are floating-point tensors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +51,36 @@ class RuleTerms:
             return tuple(self._terms.build(guard, "any") for guard in self.rule.match.where)
         except TooLarge:
             return ()
+
+    @cached_property
+    def tensors(self) -> frozenset[str]:
+        """The variables that stand for tensors (or for tensors and numbers)."""
+        kinds = self._terms.kinds
+        names = (part.name for part in subterms(self.pattern) if isinstance(part, Var))
+        return frozenset(name for name in names if kinds.get(name[len(self._prefix) :], "tensor") in ("tensor", "value"))
+
+    @cached_property
+    def constants(self) -> frozenset[str]:
+        """The variables of which a guard says that they depend on nothing but parameters and literals."""
+        found: set[str] = set()
+        waiting = list(self.guards)
+        while waiting:
+            match waiting.pop():
+                case Host(function="and", args=parts):
+                    waiting.extend(parts)
+                case Host(function="is_constant" | "is_parameter", args=(Var(name=name),)):
+                    found.add(name)
+        return frozenset(found)
+
+    @cached_property
+    def implied(self) -> tuple[Term, ...]:
+        """What is true of the captures without a guard: ops that know floating-point tensors only have got some."""
+        return tuple(
+            Host("is_float", (argument,))
+            for part in subterms(self.pattern)
+            if isinstance(part, App)
+            for argument in part.args[: _FLOAT_ARGUMENTS.get(part.op, 0)]
+        )
 
     @cached_property
     def result(self) -> Term | None:

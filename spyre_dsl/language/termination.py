@@ -4,24 +4,34 @@
 match of the other's pattern, and scopes and guards do not rule that out. What a guard says of the result is worked
 out: after ``pad_last($q, round_up(d, 64))`` the guard ``size($q, -1) % stack.stick != 0`` is false.
 
+A match that a rule only leaves standing is none that it sets off: where the other rule matched the whole pattern before
+and matches one op of the result after, under the same guards, no match has been added.
+
 Rewriting ends where no rule can set itself off through a chain of others. Where there is such a cycle, it still ends
 if all its rules keep or lower a measure and one lowers it; that one can be left out, and the question asked again.
-The measures, in this order: the number of ops that the stack does not support, then the number of ops. Both count the
-expression written out as a tree, or, where a rule uses a capture more often than its pattern, the ops that it
-adds against the one op (the root) that it certainly removes.
+
+A measure gives every expression a positive number, made from those of its parts: an op adds one to their sum, an op
+that the stack does not support multiplies by ``UNSUPPORTED_WEIGHT`` on top of that (the first measure, so that
+replacing one by several supported ops counts as progress), or counts like any other (the second: plain size). Further
+measures give that weight to the root op of one of the rules, so that moving an op inwards counts as progress. What
+depends on parameters and literals only counts for nothing: it is computed once, when the patch is applied. A
+rule lowers a measure if its result has the lesser number whatever its captures stand for. These are linear polynomial
+interpretations, the standard proof that a term rewriting system terminates.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from spyre_dsl.language.rule_terms import RuleTerms, all_variables
 from spyre_dsl.language.scopes import scopes_disjoint
 from spyre_dsl.language.guards import satisfiable
-from spyre_dsl.language.terms import App, Composite, Term, Var, substitute, subterms
-from spyre_dsl.language.unification import expanded, unifier
+from spyre_dsl.language.terms import App, Composite, Seq, Term, Var, substitute, subterms
+from spyre_dsl.language.unification import expanded, generalizes, unifier
+from spyre_dsl.language.values import reduced
 
 UNSUPPORTED: Final[Mapping[str, frozenset[str]]] = {
     "2026-06": frozenset("pow sin cos cumsum tril triu argmax arange embedding index index_put scatter topk sort".split()),
@@ -30,7 +40,16 @@ UNSUPPORTED: Final[Mapping[str, frozenset[str]]] = {
 
 DEFAULT_STACK: Final = "2026-06"
 
-Measure = Callable[[Term], int]
+UNSUPPORTED_WEIGHT: Final = 16
+"""How many supported ops an unsupported one may be replaced by, in the first measure."""
+
+MADE_OF: Final[Mapping[str, str]] = {"pad_last": "pad", "pad_dim": "pad", "narrow": "slice"}
+"""The op that a composite costs."""
+
+FOLDED: Final = frozenset({"pad_heads", "pad_head_columns", "rotate_half_matrix"})
+"""Composites that depend on parameters or literals only: they are computed once, and cost nothing afterwards."""
+
+Graph = Mapping[RuleTerms, Sequence[RuleTerms]]
 
 
 def cycles(rules: Sequence[RuleTerms], unsupported: frozenset[str] | None = None) -> list[tuple[RuleTerms, ...]]:
@@ -42,11 +61,7 @@ def cycles(rules: Sequence[RuleTerms], unsupported: frozenset[str] | None = None
     """
     bad = UNSUPPORTED[DEFAULT_STACK] if unsupported is None else unsupported
     usable = [rule for rule in _distinct(rules) if rule.result is not None]
-    graph = _triggers(usable)
-    found: list[tuple[RuleTerms, ...]] = []
-    for component in _components(usable, graph):
-        found.extend(_unbroken(component, graph, bad))
-    return found
+    return list(_cycles_among(usable, _triggers(usable), bad))
 
 
 def _distinct(rules: Sequence[RuleTerms]) -> list[RuleTerms]:
@@ -56,9 +71,6 @@ def _distinct(rules: Sequence[RuleTerms]) -> list[RuleTerms]:
         if rule.usable:
             kept.setdefault(rule.identity, rule)
     return list(kept.values())
-
-
-Graph = Mapping[RuleTerms, Sequence[RuleTerms]]
 
 
 def _triggers(rules: Sequence[RuleTerms]) -> dict[RuleTerms, list[RuleTerms]]:
@@ -79,21 +91,35 @@ def _set_off(
 ) -> Iterator[RuleTerms]:
     result = rule.result
     assert result is not None
-    done: set[int] = set()
-    for made in _made(result):
-        for other in roots.get(made.op, ()):
-            if other.number not in done and _can_match(rule, made, other, other.pattern):
-                done.add(other.number)
-                yield other
+    outermost = expanded(result)
     if isinstance(result, Var):
         nested = [pair for pairs in insides.values() for pair in pairs]
     else:
-        outermost = expanded(result)
         nested = list(insides.get(outermost.op, ())) if isinstance(outermost, App) else []
+    done: set[int] = set()
     for other, inside in nested:
         if other.number not in done and _can_match(rule, result, other, inside):
             done.add(other.number)
             yield other
+    made_by_op: dict[str, list[App]] = defaultdict(list)
+    for made in _made(result):
+        made_by_op[made.op].append(made)
+    for op, candidates in made_by_op.items():
+        for other in roots.get(op, ()):
+            matched = [made for made in candidates if _can_match(rule, made, other, other.pattern)]
+            if matched and other.number not in done and not (len(matched) == 1 and _left_standing(rule, matched[0], other)):
+                done.add(other.number)
+                yield other
+
+
+def _left_standing(rule: RuleTerms, made: App, other: RuleTerms) -> bool:
+    """Whether ``other`` matches at ``made`` exactly if it matched where ``rule`` did."""
+    if other is rule:
+        return False
+    before, after = generalizes(other.pattern, rule.pattern), generalizes(other.pattern, made)
+    if before is None or after is None:
+        return False
+    return all(reduced(substitute(guard, before)) == reduced(substitute(guard, after)) for guard in other.guards)
 
 
 def _made(result: Term) -> Iterator[App]:
@@ -112,19 +138,19 @@ def _can_match(rule: RuleTerms, made: Term, other: RuleTerms, wanted: Term) -> b
     """Whether ``other`` may match with ``wanted``, a part of its pattern, at something that ``rule`` has made."""
     if scopes_disjoint(rule, other):
         return False
-    guards = other.guards
+    guards = (*other.guards, *other.implied)
     if rule is other:
         names: dict[str, Term] = {
-            name: Var(name + "'") for term in (other.pattern, *other.guards) for name in all_variables(term)
+            name: Var(name + "'") for term in (other.pattern, *guards) for name in all_variables(term)
         }
         wanted = substitute(wanted, names)
         guards = tuple(substitute(guard, names) for guard in guards)
     common = unifier(wanted, made)
     if common is None:
         return False
-    if not guards:
+    if not other.guards:
         return True
-    return satisfiable([substitute(guard, common) for guard in (*guards, *rule.guards)])
+    return satisfiable([substitute(guard, common) for guard in (*guards, *rule.guards, *rule.implied)])
 
 
 def _components(rules: Sequence[RuleTerms], graph: Graph) -> list[list[RuleTerms]]:
@@ -167,49 +193,86 @@ def _components(rules: Sequence[RuleTerms], graph: Graph) -> list[list[RuleTerms
 
 
 def _unbroken(component: Sequence[RuleTerms], graph: Graph, bad: frozenset[str]) -> Iterator[tuple[RuleTerms, ...]]:
-    """The cycles of a component that no measure breaks."""
-    measures: tuple[Measure, ...] = (lambda term: _count(term, bad), lambda term: _count(term, None))
-    for measure in measures:
-        changes = {rule: _change(rule, measure) for rule in component}
-        if all(change <= 0 for change in changes.values()) and any(change < 0 for change in changes.values()):
-            rest = [rule for rule in component if changes[rule] == 0]
-            inner = {rule: [other for other in graph[rule] if other in rest] for rule in rest}
-            for smaller in _components(rest, inner):
-                yield from _unbroken(smaller, inner, bad)
+    """The cycles of a component that no measure breaks: those of a single rule each, and one of several rules."""
+    roots = sorted({rule.pattern.op for rule in component if isinstance(rule.pattern, App)})
+    for heavy in (bad, frozenset[str](), *(frozenset({op}) for op in roots)):
+        changes = {rule: _change(rule, heavy) for rule in component}
+        if all(change is not None for change in changes.values()) and any(changes.values()):
+            yield from _cycles_among([rule for rule in component if not changes[rule]], graph, bad)
             return
-    yield _shortest_cycle(component, graph)
+    alone = [rule for rule in component if rule in graph[rule]]
+    if not alone:
+        yield _shortest_cycle(component, graph)
+        return
+    yield from ((rule,) for rule in alone)
+    others = {rule: [other for other in graph[rule] if other is not rule] for rule in component}
+    yield from _cycles_among(component, others, bad)
 
 
-def _count(term: Term, ops: frozenset[str] | None) -> int:
-    """How many ops a term has; with ``ops``, how many of those."""
-    return sum(ops is None or made.op in ops for made in _made(term))
+def _cycles_among(rules: Sequence[RuleTerms], graph: Graph, bad: frozenset[str]) -> Iterator[tuple[RuleTerms, ...]]:
+    kept = set(rules)
+    inner = {rule: [other for other in graph[rule] if other in kept] for rule in rules}
+    for component in _components(rules, inner):
+        yield from _unbroken(component, inner, bad)
 
 
-def _change(rule: RuleTerms, measure: Measure) -> int:
-    """By how much a rule raises a measure (see the module)."""
-    assert rule.result is not None and isinstance(rule.pattern, App)
-    before, after = Counter(_shared(rule.pattern)), Counter(_shared(rule.result))
-    if all(after[name] <= before[name] for name in after):
-        return measure(rule.result) - measure(rule.pattern)
-    root = App(rule.pattern.op, ())
-    return measure(rule.result) - measure(root)
+def _change(rule: RuleTerms, heavy: frozenset[str]) -> bool | None:
+    """Whether a rule lowers a measure (True), keeps it or lowers it (False), or may raise it (None)."""
+    assert rule.result is not None
+    measure = _Measure(heavy, rule.tensors, rule.constants)
+    before, after = measure.weigh(rule.pattern), measure.weigh(rule.result)
+    names = {*before, *after}
+    if any(after[name] > before[name] for name in names if name):
+        return None
+    total = sum(before[name] - after[name] for name in names)  # captures count as 1, the least that they can be
+    return None if total < 0 else total > 0
 
 
-def _shared(term: Term) -> list[str]:
-    return [part.name for part in subterms(term) if isinstance(part, Var)]
+@dataclass(frozen=True)
+class _Measure:
+    """A measure of one rule's terms: which ops weigh more, which captures are tensors, and which of those constant."""
+
+    heavy: frozenset[str]
+    tensors: frozenset[str]
+    constants: frozenset[str]
+
+    def weigh(self, term: Term) -> Counter[str]:
+        """How often a term counts each capture, and (under the empty name) what it adds to that."""
+        match term:
+            case Var(name=name):
+                return Counter({name: 1} if name in self.tensors - self.constants else {})
+            case App(op=op, args=parts) if not self._folded(term):
+                factor = UNSUPPORTED_WEIGHT if op in self.heavy else 1
+                weight = self._sum(parts)
+                weight[""] += 1
+                return Counter({name: factor * count for name, count in weight.items()})
+            case Composite(function=function, args=parts) if not self._folded(term):
+                weight = self._sum(parts[:1])
+                weight[""] += function not in FOLDED
+                factor = UNSUPPORTED_WEIGHT if MADE_OF.get(function) in self.heavy else 1
+                return Counter({name: factor * count for name, count in weight.items()})
+            case Seq(items=parts):
+                return self._sum(parts)
+            case _:
+                return Counter()
+
+    def _folded(self, term: Term) -> bool:
+        """Whether a term depends on constants only, at least one of them a tensor of the model."""
+        used = {part.name for part in subterms(term) if isinstance(part, Var)} & self.tensors
+        return bool(used) and used <= self.constants
+
+    def _sum(self, terms: Sequence[Term]) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for term in terms:
+            total.update(self.weigh(term))
+        return total
 
 
 def _shortest_cycle(component: Sequence[RuleTerms], graph: Graph) -> tuple[RuleTerms, ...]:
     """The shortest cycle of a component; of several, the one whose rules come first."""
     members = set(component)
-    best: tuple[RuleTerms, ...] = tuple(component)
-    for start in component:
-        found = _cycle_from(start, members, graph)
-        if found and (len(found) < len(best) or best == tuple(component) != found and len(found) == len(best)):
-            best = found
-        if len(best) == 1:
-            break
-    return best
+    found = [cycle for start in component if (cycle := _cycle_from(start, members, graph)) is not None]
+    return min(found, key=len)
 
 
 def _cycle_from(start: RuleTerms, members: set[RuleTerms], graph: Graph) -> tuple[RuleTerms, ...] | None:

@@ -170,7 +170,7 @@ class Terms:
         bound = bind(op, node.args, [(keyword.name, keyword.value) for keyword in node.keywords])
         if not isinstance(bound, dict):
             return UNKNOWN
-        return App(op.name, tuple(self._argument(parameter, bound.get(parameter.name)) for parameter in op.parameters))
+        return _canonical(op, tuple(self._argument(parameter, bound.get(parameter.name)) for parameter in op.parameters))
 
     def _argument(self, parameter: Parameter, node: Expression | None) -> Term:
         if node is None:
@@ -207,6 +207,21 @@ class Terms:
             first_use = self.kinds.get(term.name[len(self.prefix) :], "tensor")
             return kind in ("tensor", "value") and first_use in ("tensor", "value")
         return isinstance(term, (App, Composite)) or (isinstance(term, Sym) and kind in ("tensor", "value"))
+
+
+_TRANSPARENT = frozenset({"contiguous", "clone", "detach", "alias", "lift_fresh_copy", "dropout"})
+"""Ops that the canonical graph does not hold: their argument stands for them."""
+
+
+def _canonical(op: Op, args: tuple[Term, ...]) -> Term:
+    """An op as the canonical graph says it."""
+    if op.name in _TRANSPARENT:
+        return args[0]
+    if op.name == "rsub":
+        return App("sub", (args[1], args[0], args[2]))
+    if op.name in ("t", "numpy_T"):
+        return App("transpose", (args[0], Lit(-2), Lit(-1)))
+    return App(op.name, args)
 
 
 def children_of(term: Term) -> tuple[Term, ...]:

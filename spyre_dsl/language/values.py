@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Union
 
-from spyre_dsl.language.terms import App, Composite, Host, Lit, Seq, Sym, Term
+from spyre_dsl.language.terms import App, Composite, Host, Lit, Seq, Sym, Term, Var
 
 Number = Union[int, float]
 
@@ -105,6 +105,8 @@ def _arithmetic(term: Host) -> Value:
             return scale(left, right.constant)
         case "*" if left.known:
             return scale(right, left.constant)
+        case "/" if right.known and right.constant and not left.known:
+            return scale(left, 1 / right.constant)
         case "%" if right.known and right.constant:
             return modulo(left, right.constant)
         case "/" | "//" | "**" if left.known and right.known:
@@ -165,6 +167,10 @@ def bounds(term: Term) -> tuple[Number, Number]:
     if isinstance(term, Host):
         if term.function in NOT_NEGATIVE:
             return 0, infinity
+        if term.function == "finfo_min":
+            return -infinity, -1
+        if term.function == "finfo_max":
+            return 1, infinity
         if term.function == "%":
             divisor = value_of(term.args[1])
             if isinstance(divisor, Linear) and divisor.known and divisor.constant > 0:
@@ -209,6 +215,15 @@ def simplify(term: Host) -> Term:
             return term
 
 
+def reduced(term: Term) -> Term:
+    """A plain value with everything in it simplified, so that equal values have equal terms more often."""
+    if not isinstance(term, Host):
+        return term
+    inner = Host(term.function, tuple(reduced(part) for part in term.args))
+    simpler = simplify(inner)
+    return simpler if simpler == inner else reduced(simpler)
+
+
 _SAME_SHAPE = frozenset(
     "neg abs sign square sqrt rsqrt reciprocal exp exp2 expm1 log log1p sin cos tanh sigmoid erf relu gelu silu softplus "
     "softmax log_softmax layer_norm rms_norm masked_fill to type_as tril triu cumsum floor ceil round clamp dropout "
@@ -240,7 +255,7 @@ def _dtype(of: Composite | App, term: Host) -> Term:
     if of.op in _TRUTH_VALUES:
         return Sym("bool")
     place = _DTYPE_ARGUMENT.get(of.op)
-    if place is not None and place < len(of.args) and isinstance(of.args[place], Sym):
+    if place is not None and place < len(of.args) and isinstance(of.args[place], (Sym, Host, Var)):
         return of.args[place]
     if of.op == "where" and len(of.args) == 3:
         return _joined_dtype(of.args[1], of.args[2], term)

@@ -1,1 +1,91 @@
+"""Rules together: which want the same node, and whether rewriting comes to an end."""
+
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from spyre_dsl.language.checks.registry import set_check
+from spyre_dsl.language.checks.view import EMPTY_SOURCE, AdapterView
+from spyre_dsl.language.codes import diagnose
+from spyre_dsl.language.diagnostics import Diagnostic, Related
+from spyre_dsl.language.overlap import Overlap, hidden, overlaps
+from spyre_dsl.language.printing import show
+from spyre_dsl.language.rule_terms import RuleTerms
+from spyre_dsl.language.source import Source
+from spyre_dsl.language.syntax import Span
+from spyre_dsl.language.termination import cycles
+from spyre_dsl.language.witness import expression_of
+
+
+@set_check("SD401", "SD402", "SD403", "SD404")
+def check_rules_together(views: Sequence[AdapterView]) -> Iterator[Diagnostic]:
+    """Overlaps, rules that never get their turn, and rewriting that never ends."""
+    rules = _sound_rules(views)
+    for overlap in overlaps(rules):
+        yield _overlap(overlap)
+    for winner, loser in hidden(rules):
+        yield _hidden(winner, loser)
+    for cycle in cycles(rules):
+        yield _cycle(cycle)
+
+
+def _sound_rules(views: Sequence[AdapterView]) -> list[RuleTerms]:
+    """The rules that could be read in full: from what is left of another, nothing follows."""
+    pairs = ((view, rule) for view in views for rule in view.adapter.rules)
+    return [
+        RuleTerms(view.adapter, rule, number)
+        for number, (view, rule) in enumerate(pairs)
+        if not (view.damage and view.damaged(rule.span))
+    ]
+
+
+def _overlap(overlap: Overlap) -> Diagnostic:
+    earlier, later = overlap.earlier, overlap.later
+    other = _name_from(earlier, later)
+    related = (Related("the other rule", _source(earlier), _place(earlier)),)
+    if overlap.witness is None:
+        message = f"this rule and {other} change the same modules, and nothing says which goes first"
+    else:
+        witness = show(expression_of(overlap.witness))
+        message = f"this rule and {other} both match `{witness}`, and nothing says which goes first"
+    label = "give one of them a `priority`, or guards that exclude each other"
+    return diagnose("SD402", message, _source(later), _place(later), label=label, related=related)
+
+
+def _hidden(winner: RuleTerms, loser: RuleTerms) -> Diagnostic:
+    related = (Related("the rule that goes first", _source(winner), _place(winner)),)
+    message = (
+        f"this rule never gets its turn: {_name_from(winner, loser)} matches wherever it does, "
+        f"and has the higher priority ({winner.rule.priority} against {loser.rule.priority})"
+    )
+    return diagnose("SD404", message, _source(loser), _place(loser), label="lower that priority", related=related)
+
+
+def _cycle(cycle: tuple[RuleTerms, ...]) -> Diagnostic:
+    first = cycle[0]
+    if len(cycle) == 1:
+        message = "the rewrite contains what the rule matches, so the rule would apply to its own result forever"
+        label = "add a guard that is false for the result"
+        return diagnose("SD401", message, _source(first), _place(first), label=label)
+    names = " -> ".join(f"`{rule.name}`" for rule in (*cycle, first))
+    message = f"these rules undo each other, so rewriting would never end: {names}"
+    related = tuple(Related(f"`{rule.name}`", _source(rule), _place(rule)) for rule in cycle[1:])
+    label = "drop one of them, or add guards that keep it from the other's result"
+    return diagnose("SD403", message, _source(first), _place(first), label=label, related=related)
+
+
+def _name_from(rule: RuleTerms, other: RuleTerms) -> str:
+    """How a message about ``other`` calls ``rule``: by its bare name in the same file, with its adapter's otherwise."""
+    return f"`{rule.rule.name}`" if rule.adapter is other.adapter else f"`{rule.name}`"
+
+
+def _source(rule: RuleTerms) -> Source:
+    return rule.adapter.source or EMPTY_SOURCE
+
+
+def _place(rule: RuleTerms) -> Span:
+    """Where to point: at the pattern, or the module glob, which is what is wrong about the rule."""
+    match = rule.rule.match
+    if match.op is not None:
+        return match.op.span
+    return match.module_span if match.module is not None else rule.rule.name_span
