@@ -81,7 +81,8 @@ def _gap(refused: Refused, citing: dict[str, set[str]], patches: Sequence[PatchP
     on_line = {patch.adapter for patch in patches if refused.source_line and patch.source_line == refused.source_line}
     in_module = {patch.adapter for patch in patches if patch.module_path == refused.module_path}
     firing = {patch.adapter for patch in patches}
-    bridges = (on_line & in_module) or (in_module & cited) or (cited & firing)
+    here = on_line & in_module
+    bridges = (here & cited) or (in_module & cited) or (cited & firing) or here
     return Gap(refused, tuple(sorted(bridges)), tuple(sorted(cited - bridges)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.collection import load
 from spyre_dsl.language.diagnostics import SpyreDslError
 from spyre_dsl.language.resources import resource
+from spyre_dsl.language.suggest import nearest
 
 if TYPE_CHECKING:
     from spyre_sim import Stack
@@ -34,8 +34,8 @@ def load_stack(name: str) -> Stack:
 
     names = list(spyre_sim.stack_names())
     if name not in names and not Path(name).is_file():
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-        hint = f"did you mean `{near[0]}`? " if near else ""
+        near = nearest(name, names)
+        hint = f"did you mean `{near}`? " if near else ""
         raise SpyreDslError(f"no stack `{name}`\n  help: {hint}there are {', '.join(names)}")
     try:
         return spyre_sim.load_stack(name)

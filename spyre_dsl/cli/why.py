@@ -24,10 +24,10 @@ def add_parser(subparsers: Any) -> None:
         "why",
         usage="spyre-dsl why MODEL RULE [PATH] [options]\n       spyre-dsl why --config FILE RULE [PATH] [options]",
         help="why a rule matches, or does not, at each place of a model",
-        description="For each place of the model that RULE could mean, nearest first: the first of its conditions that "
-        "does not hold, with the value that was found and where the condition stands in the rule file. RULE is a rule's "
-        "name, adapter/rule, or an adapter's name for all its rules; PATH a module path or a glob of them. Exit code 0: "
-        "it matches somewhere; 1: nowhere; 2: the input cannot be used.",
+        description="For each place of the model that RULE could mean, nearest first: the first of its conditions "
+        "that does not hold, with the value that was found and where the condition stands in the rule file. RULE is a "
+        "rule's name, adapter/rule, or an adapter's name for all its rules; PATH a module path or a glob of them. "
+        "Exit code 0: it matches somewhere; 1: nowhere; 2: the input cannot be used.",
     )
     parser.add_argument("names", nargs="+", metavar="MODEL RULE [PATH]", help="the model, the rule, and where to look")
     add_model_arguments(parser, positional=False)

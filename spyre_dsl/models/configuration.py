@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spyre_dsl.language.suggest import nearest
 from spyre_dsl.models.errors import ModelError
 
 ENCODER = "encoder"
@@ -76,10 +76,10 @@ def _judge(document: dict[str, Any], file: Path, trust_remote_code: bool) -> Non
         return
     if not isinstance(kind, str):
         raise ModelError(f"{file}: there is no `model_type`, so nothing says which model this is")
-    near = difflib.get_close_matches(kind, CONFIG_MAPPING.keys(), n=1, cutoff=0.6)
+    near = nearest(kind, map(str, CONFIG_MAPPING.keys()))
     raise ModelError(
         f"{file}: the installed transformers knows no model type `{kind}`",
-        f"did you mean `{near[0]}`?" if near else "a newer transformers may know it",
+        f"did you mean `{near}`?" if near else "a newer transformers may know it",
     )
 
 

@@ -44,6 +44,15 @@ def test_in_a_module_with_several_patches_the_cited_fact_decides() -> None:
     assert gap.bridges == ("attention-head-padding",)
 
 
+def test_of_two_adapters_on_one_line_the_cited_fact_decides() -> None:
+    place = ("encoder.layer.0.self", "bert.py:10")
+    patches = [Patch("attention-head-padding", *place), Patch("finite-attention-mask", *place)]
+    assert find_gaps([refused(fact="N13")], BOTH, patches)[0].bridges == ("finite-attention-mask",)
+    assert find_gaps([refused(fact="T1")], BOTH, patches)[0].bridges == (
+        "attention-head-padding", "finite-attention-mask",
+    )  # fmt: skip
+
+
 def test_a_gap_whose_cause_is_patched_elsewhere_is_found_by_its_fact() -> None:
     (gap,) = find_gaps([refused()], BOTH, [Patch("attention-head-padding", "encoder", "other.py:3")])
     assert gap.bridges == ("attention-head-padding",)
