@@ -21,15 +21,16 @@ from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
-from spyre_dsl.language.yaml_errors import explain
-
-MAX_DEPTH = 24
-"""How deep mappings and lists may nest."""
+from spyre_dsl.language.yaml_errors import MAX_DEPTH, Fault, explain
 
 MAX_ALIASED = 10_000
 """How many nodes all aliases of a file together may stand for."""
 
+MAX_SYNTAX_ERRORS = 12
+"""How many syntax errors of one file are looked for."""
+
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DASHES = re.compile(r" *(?:- +)*")
 _TAG = re.compile(r"![^ \n,\]}]*")
 _PROPERTIES = re.compile(r"(?:[&!][^ \n]*|#[^\n]*|[ \n]+)*")
 
@@ -98,11 +99,16 @@ Node = Union[Scalar, MappingNode, SequenceNode]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What could be read. ``complete`` is false when parts were skipped, so that what is missing proves nothing."""
+    """What could be read.
+
+    ``complete`` is false when parts were skipped, so that what is missing proves nothing. ``unusable`` are the nodes
+    (by ``id``) whose values are not what was meant: tagged ones, and texts that may have lost their end.
+    """
 
     root: Node | None
     diagnostics: tuple[Diagnostic, ...]
     complete: bool = True
+    unusable: frozenset[int] = frozenset()
 
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
@@ -141,8 +147,75 @@ def plain(node: Node) -> Any:
 
 
 def read_text(source: Source) -> Document:
-    """The tree of ``source``, and everything in it that YAML or this language does not allow."""
-    return _Composer(source).compose()
+    """The tree of ``source``, and everything in it that YAML or this language does not allow.
+
+    After a syntax error the entry that holds it is skipped and the file is read again, so that the mistakes in the
+    rest of it are found as well.
+    """
+    composer = _Composer(source, source.text)
+    faults: list[Fault] = []
+    skipped: list[tuple[int, int]] = []
+    text = source.text
+    while (error := composer.compose()) is not None and len(faults) < MAX_SYNTAX_ERRORS:
+        fault = explain(source, error)
+        if any(fault.start == other.start for other in faults):
+            break
+        faults.append(fault)
+        start, end = _entry(text, fault.start if fault.entry is None else fault.entry)
+        skipped.append((start, end))
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+        composer = _Composer(source, text)
+    return _document(composer, faults, skipped, text)
+
+
+def _entry(text: str, place: int) -> tuple[int, int]:
+    """The entry on the line of ``place``: the line's content behind list dashes, and all lines indented deeper."""
+    line = text.rfind("\n", 0, place) + 1
+    start = _DASHES.match(text, line).end()  # type: ignore[union-attr]
+    depth = start - line
+    end = _line_end(text, start)
+    while end < len(text):
+        next_end = _line_end(text, end + 1)
+        following = text[end + 1 : next_end]
+        if following.strip() and len(following) - len(following.lstrip(" ")) <= depth:
+            break
+        end = next_end
+    return start, end
+
+
+def _line_end(text: str, place: int) -> int:
+    end = text.find("\n", place)
+    return len(text) if end < 0 else end
+
+
+def _document(composer: _Composer, faults: list[Fault], skipped: list[tuple[int, int]], text: str) -> Document:
+    found = [
+        diagnose(fault.code, fault.message, composer.source, Span(fault.start, max(fault.start, fault.end)), label=fault.label)
+        for fault in faults
+    ]
+    if composer.root is None and not found and not composer.diagnostics:
+        label = "an adapter file starts with `adapter: NAME`"
+        found.append(diagnose("SD011", "the file is empty", composer.source, Span(0, 0), label=label))
+    complete = not faults and not composer.stopped
+    unusable = frozenset(composer.unusable) | _cut_short(composer.root, skipped, text)
+    return Document(composer.root, (*found, *composer.diagnostics), complete, unusable)
+
+
+def _cut_short(root: Node | None, skipped: list[tuple[int, int]], text: str) -> frozenset[int]:
+    """The texts over several lines after which something was skipped that may have belonged to them."""
+    ends = [(len(text[:start].rstrip()), start) for start, _ in skipped]
+    cut = set()
+    todo = [root] if root is not None else []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, MappingNode):
+            todo += [value for _, value in node.entries.values()]
+        elif isinstance(node, SequenceNode):
+            todo += node.items
+        elif any(node.start < end <= node.end <= start for end, start in ends):
+            if "\n" in text[node.start : node.end].rstrip("\n"):
+                cut.add(id(node))
+    return frozenset(cut)
 
 
 class _Stop(Exception):
@@ -152,8 +225,9 @@ class _Stop(Exception):
 class _Composer:
     """Builds nodes from events, with a stack of open collections."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, text: str) -> None:
         self.source = source
+        self.text = text
         self.diagnostics: list[Diagnostic] = []
         self.anchors: dict[str, Node] = {}
         self.stack: list[MappingNode | SequenceNode] = []
@@ -162,19 +236,26 @@ class _Composer:
         self.root: Node | None = None
         self.aliased = 0
         self.documents = 0
+        self.unusable: set[int] = set()
+        self.stopped = False
 
-    def compose(self) -> Document:
-        complete = True
+    def compose(self) -> yaml.MarkedYAMLError | None:
+        """Reads the text; returns the syntax error at which reading ended, if it did."""
         try:
             self.read_events()
         except _Stop:
-            complete = False
-        except yaml.MarkedYAMLError as problem:
-            self.diagnostics.append(explain(self.source, problem))
-            complete = False
-        if complete and self.root is None and not self.diagnostics:
-            self.report("SD011", 0, 0, "the file is empty", "an adapter file starts with `adapter: NAME`")
-        return Document(self.root, tuple(self.diagnostics), complete)
+            self.stopped = True
+        except yaml.MarkedYAMLError as error:
+            return error
+        finally:
+            self.close_open()
+        return None
+
+    def close_open(self) -> None:
+        """What was read of the collections that an error left open still counts."""
+        while self.stack:
+            self.keys.pop()
+            self.add(self.stack.pop())
 
     def report(self, code: str, start: int, end: int, message: str, label: str = "",
                related: tuple[Related, ...] = ()) -> None:  # fmt: skip
@@ -182,7 +263,7 @@ class _Composer:
         self.diagnostics.append(diagnose(code, message, self.source, span, label=label, related=related))
 
     def read_events(self) -> None:
-        get_event = _Loader(self.source.text).get_event
+        get_event = _Loader(self.text).get_event
         handlers = {
             ScalarEvent: self.scalar,
             MappingStartEvent: self.open,
@@ -213,6 +294,8 @@ class _Composer:
         scalar = Scalar(event.value, event.style or "", start, end)
         if event.anchor is not None:
             self.anchors[event.anchor] = scalar
+        if event.tag is not None:
+            self.unusable.add(id(scalar))
         self.add(scalar)
 
     def open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
@@ -248,6 +331,7 @@ class _Composer:
                 label = "a value that starts with `*` is an alias: quote it if it is meant as text"
             self.report("SD012", start, end, message, label)
             target = Scalar("", "'", start, end)
+            self.unusable.add(id(target))
         self.aliased += target.size
         if self.aliased > MAX_ALIASED:
             message = f"the aliases of this file stand for more than {MAX_ALIASED:,} nodes"
@@ -257,7 +341,7 @@ class _Composer:
 
     def behind_properties(self, start: int, tag: str | None) -> int:
         """Where the node itself starts, behind its anchor and its tag, which is reported."""
-        text = self.source.text
+        text = self.text
         if tag is not None:
             first, last = _TAG.search(text, start).span()  # type: ignore[union-attr]
             self.tag(first, last, text[first:last])

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from spyre_dsl.language.diagnostics import Diagnostic
-from spyre_dsl.language.document import MappingNode, Node, Scalar, SequenceNode, plain
+from spyre_dsl.language.document import Document, MappingNode, Node, Scalar, SequenceNode, plain
 from spyre_dsl.language.fast_schema import Check, compile_schema
 from spyre_dsl.language.resources import resource
 from spyre_dsl.language.source import Source
@@ -45,25 +45,27 @@ def is_valid() -> Check:
     return compile_schema(adapter_schema())
 
 
-def validate(root: Node, source: Source, *, complete: bool = True) -> Verdict:
-    """Everything in ``root`` that the schema does not allow.
+def validate(document: Document, source: Source) -> Verdict:
+    """Everything in a document with a root that the schema does not allow.
 
-    Unknown keys are mended in ``root`` itself. When the file could not be read to its end (``complete`` is
-    false), nothing is said about what is missing.
+    Unknown keys are mended in the tree itself. Where the file could not be read completely, nothing is said about what
+    is missing, and nothing ever about nodes that are unusable already.
     """
+    root = document.root
+    assert root is not None
     if is_valid()(plain(root)):
-        return Verdict()
+        return Verdict((), document.unusable)
     from spyre_dsl.language.schema_faults import explain
     from spyre_dsl.language.unknown_keys import mend
 
     diagnostics = mend(root, adapter_schema(), source)
     data = plain(root)
     if is_valid()(data):
-        return Verdict(tuple(diagnostics))
+        return Verdict(tuple(diagnostics), document.unusable)
     from jsonschema import Draft7Validator
 
     faults = list(islice(Draft7Validator(adapter_schema()).iter_errors(data), MAX_FAULTS))
-    found = explain(faults, root, source, complete=complete)
+    found = explain(faults, root, source, document)
     return Verdict((*diagnostics, *found.diagnostics), found.unusable)
 
 

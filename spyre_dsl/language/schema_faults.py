@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
-from spyre_dsl.language.document import MappingNode, Node, Scalar, SequenceNode
+from spyre_dsl.language.document import Document, MappingNode, Node, Scalar, SequenceNode
 from spyre_dsl.language.schema import Verdict, key_at, node_at
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.suggest import nearest
@@ -28,9 +28,9 @@ WORDS = {
 }
 
 
-def explain(faults: Sequence[ValidationError], root: Node, source: Source, *, complete: bool) -> Verdict:
-    """The diagnostics for ``faults``, each once, and the nodes that cannot be used."""
-    account = _Account(root, source, complete)
+def explain(faults: Sequence[ValidationError], root: Node, source: Source, document: Document) -> Verdict:
+    """The diagnostics for ``faults``, each once, and all nodes that cannot be used."""
+    account = _Account(root, source, document.complete, set(document.unusable))
     for fault in faults:
         for leaf in _leaves(fault):
             account.add(leaf)
@@ -54,8 +54,8 @@ class _Account:
     root: Node
     source: Source
     complete: bool
+    unusable: set[int]
     diagnostics: list[Diagnostic] = field(default_factory=list)
-    unusable: set[int] = field(default_factory=set)
     said: set[tuple[str, Span, str]] = field(default_factory=set)
     node: Node = field(default_factory=lambda: Scalar("", "", 0, 0))
     key: Scalar | None = None
@@ -64,6 +64,8 @@ class _Account:
         path = list(fault.absolute_path)
         self.node = node_at(self.root, path)
         self.key = key_at(self.root, path)
+        if id(self.node) in self.unusable:
+            return  # a mistake in it was reported already
         handler = getattr(self, f"_{fault.validator}", None)
         if handler is None:
             self.report("SD103", self.node.span, f"{self.what(fault)} is not what the schema wants: {fault.message}")
@@ -94,6 +96,8 @@ class _Account:
 
     def _type(self, fault: ValidationError) -> None:
         self.unusable.add(id(self.node))
+        if fault.instance is None and not self.complete:
+            return  # what stood here was skipped
         wanted = fault.validator_value if isinstance(fault.validator_value, list) else [fault.validator_value]
         expression = fault.schema.get("title") not in ("config condition", "config value") and "string" in wanted
         found = _found(self.node, fault.instance)
