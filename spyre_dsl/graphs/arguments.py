@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from spyre_dsl.graphs.node import Value
-from spyre_dsl.language.vocabulary import PLACEMENT_ARGUMENTS, Op, find_op
+from spyre_dsl.language.vocabulary import ALIASES, OPS, PLACEMENT_ARGUMENTS, Op, find_op
 
 DIM_PARAMETERS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension", "start_dim", "end_dim", "source", "destination"})
 """Parameters that name dimensions, counted from either end."""
@@ -71,12 +71,10 @@ def binding_of(target: torch._ops.OpOverload) -> Binding:
     """The binding of an overload; the same overload always gives the same object."""
     schema = target._schema
     overload = str(target)
-    op = find_op(overload)
-    if op is not None and not _same_function(op, overload):
-        op = None
+    op = _documented(overload)
     arguments = schema.arguments
     names = tuple(argument.name for argument in arguments)
-    slots = _slots_of_op(op, arguments) if op is not None else _slots_of_schema(arguments)
+    slots = _slots_of_op(op, arguments, overload) if op is not None else _slots_of_schema(arguments)
     return Binding(
         name=op.name if op is not None else overload,
         overload=overload,
@@ -90,21 +88,27 @@ def binding_of(target: torch._ops.OpOverload) -> Binding:
     )
 
 
-def _same_function(op: Op, overload: str) -> bool:
-    """Whether the vocabulary lists this overload, or the functional form of this in-place one."""
-    if overload in op.overloads:
-        return True
+def _documented(overload: str) -> Op | None:
+    """The vocabulary's op for an overload that it lists, the in-place form of one, or one of an alias (``multiply``)."""
     namespace, packet, name = overload.split(".")
-    return packet.endswith("_") and f"{namespace}.{packet[:-1]}.{name}" in op.overloads
+    if namespace != "aten":
+        return None
+    functional = packet[:-1] if packet.endswith("_") and not packet.startswith("__") else packet
+    op = find_op(f"aten.{functional}.{name}")
+    if op is not None and f"aten.{functional}.{name}" in op.overloads:
+        return op
+    return OPS[ALIASES[functional]] if functional in ALIASES else None
 
 
-def _slots_of_op(op: Op, arguments: Sequence[Any]) -> tuple[Slot, ...]:
+def _slots_of_op(op: Op, arguments: Sequence[Any], overload: str) -> tuple[Slot, ...]:
+    """Arguments go by name; those of an alias, which may have other names for them, by place where no name fits."""
+    aliased = overload.split(".")[1].rstrip("_") in ALIASES
     positions = {argument.name: position for position, argument in enumerate(arguments)}
-    slots = []
+    slots: list[Slot] = []
     for parameter in op.parameters:
         position = next((positions[name] for name in parameter.aten if name in positions), None)
-        if position is None:
-            position = positions.get(parameter.name)
+        if position is None and aliased and len(slots) < len(arguments):
+            position = len(slots)
         default = None if parameter.required else parameter.default
         if parameter.required and position is not None:
             default = _constant(_default_of(arguments[position]))

@@ -11,7 +11,7 @@ def reshape(call: Call) -> Value:
     """Any op that reads the same elements in the same order under other sizes is ``reshape(input, sizes)``."""
     if call.keeps_shape():
         return call.input
-    shape = call.result_shape
+    shape = _full_sizes(call)
     if shape is not None:
         return call.become("reshape", call.input, shape)
     return call.become("reshape", *call.arguments[:2]) if call.op == "reshape" else None
@@ -22,7 +22,7 @@ def expand(call: Call) -> Value:
     """Full sizes; nothing at all where the input has them already."""
     if call.keeps_shape():
         return call.input
-    shape = call.result_shape
+    shape = _full_sizes(call)
     return call.become("expand", call.input, shape) if shape is not None else None
 
 
@@ -79,6 +79,15 @@ def squeeze(call: Call) -> Value:
 def repeat(call: Call) -> Value:
     """Repeating once is nothing at all; dims of size 1 that are repeated stay ``repeat``."""
     return call.input if call.keeps_shape() else None
+
+
+def _full_sizes(call: Call) -> tuple[Value, ...] | None:
+    """The sizes as they are written, and those of the result where -1 is written, or nothing."""
+    shape = call.result_shape
+    written = call.arguments[1] if call.op in ("reshape", "expand") else None
+    if shape is None or not isinstance(written, tuple) or len(written) != len(shape):
+        return shape
+    return tuple([size if item == -1 else item for item, size in zip(written, shape)])
 
 
 def _order(call: Call) -> tuple[int, ...] | None:

@@ -1,0 +1,124 @@
+"""Capture: one graph of a model that knows its modules, its source lines and what every module received."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from transformers import AutoModel, LlamaConfig
+
+from spyre_dsl.graphs.capture import CaptureError, capture
+from spyre_dsl.graphs.sizes import SymbolicSize
+from tests.captured import bert, gpt2, ops
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x, *rest, scale=None, **more):
+        for item in rest:
+            x = x + item
+        x = self.linear(x) * more["factor"]
+        return x if scale is None else x * scale
+
+
+INPUTS = (torch.ones(2, 3, 4), torch.ones(2, 3, 4))
+
+
+class TestTheGraph:
+    def test_batch_and_sequence_stay_open(self):
+        batch, sequence, width = bert().graph.by_op["layer_norm"][0].shape
+        assert isinstance(batch, SymbolicSize) and isinstance(sequence, SymbolicSize) and width == 64
+
+    def test_a_flag_is_no_input(self):
+        assert [node.name for node in gpt2().graph.inputs] == ["input_ids", "attention_mask"]
+
+    def test_positional_and_variable_arguments(self):
+        captured = capture(Block().eval(), INPUTS, {"factor": torch.ones(4), "scale": None})
+        assert ops(captured.graph) == ["add", "linear", "mul"]
+        assert len(captured.graph.inputs) == 3
+
+    def test_on_the_meta_device(self):
+        with torch.device("meta"):
+            model = Block().eval()
+            inputs = (torch.ones(2, 3, 4), torch.ones(2, 3, 4))
+            assert ops(capture(model, inputs, {"factor": torch.ones(4)}).graph) == ["add", "linear", "mul"]
+
+    def test_caches_are_inputs_and_outputs(self):
+        config = LlamaConfig(
+            hidden_size=32, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, intermediate_size=32, vocab_size=50
+        )
+        model = AutoModel.from_config(config).eval()
+        ids = torch.randint(0, 50, (2, 5))
+        cache = model(input_ids=ids).past_key_values
+        graph = capture(model, (), {"input_ids": ids[:, :3], "past_key_values": cache}).graph
+        assert len(graph.inputs) == 3 and len(graph.outputs) == 3
+
+    def test_writing_in_place_is_made_functional(self):
+        class InPlace(nn.Module):
+            def forward(self, x):
+                y = x * 2
+                y[:, 0] = 0
+                return y.pow(3)
+
+        graph = capture(InPlace().eval(), (torch.ones(2, 3),)).graph
+        assert not [node for node in graph.nodes if node.op == "changed" or node.op.endswith("_")]
+        assert graph.outputs[0].arguments[0].op in ("slice_scatter", "select_scatter")
+
+    def test_what_cannot_be_exported_says_so(self):
+        class Branches(nn.Module):
+            def forward(self, x):
+                return x if x.sum() > 0 else -x
+
+        with pytest.raises(CaptureError, match="Branches cannot be exported with these inputs: .+"):
+            capture(Branches(), (torch.ones(2),))
+
+
+class TestWhatModulesReceived:
+    def test_every_module_that_ran_is_there(self):
+        calls = bert().calls
+        assert set(calls) >= {"", "embeddings", "encoder.layer.1.attention.self", "encoder.layer.1.attention.self.query"}
+
+    def test_with_sizes_symbols_and_constants(self):
+        ((args, kwargs),) = bert().calls["encoder.layer.0.attention.self"]
+        hidden = args[0]
+        assert hidden.shape[-1] == 64 and isinstance(hidden.shape[0], torch.SymInt)
+        assert kwargs.get("past_key_values") is None
+
+    def test_a_shared_module_has_one_entry_per_call(self):
+        class Twice(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+
+            def forward(self, x):
+                return self.linear(self.linear(x))
+
+        assert len(capture(Twice(), (torch.ones(2, 4),)).calls["linear"]) == 2
+
+
+class TestTheModelIsLeftAlone:
+    @pytest.mark.parametrize("training", [True, False])
+    def test_after_success_and_failure(self, training):
+        model = Block().train(training)
+        hooked = []
+        model.linear.register_forward_pre_hook(lambda *_: hooked.append(1))
+        state = {name: value.clone() for name, value in model.state_dict().items()}
+        before = [dict(module.__dict__) for module in model.modules()]
+        capture(model, INPUTS, {"factor": torch.ones(4)})
+        with pytest.raises(CaptureError):
+            capture(model, INPUTS, {"nothing": torch.ones(4)})
+        after = [dict(module.__dict__) for module in model.modules()]
+        for old, new in zip(before, after):
+            assert {k: v for k, v in old.items() if k[0] != "_"} == {k: v for k, v in new.items() if k[0] != "_"}
+            assert dict(old["_forward_pre_hooks"]) == dict(new["_forward_pre_hooks"])
+        assert all(torch.equal(value, model.state_dict()[name]) for name, value in state.items())
+        assert model.training is training
+
+    def test_gradients_still_flow(self):
+        model = Block()
+        capture(model, INPUTS, {"factor": torch.ones(4)})
+        model(*INPUTS, factor=torch.ones(4)).sum().backward()
+        assert model.linear.weight.grad is not None
