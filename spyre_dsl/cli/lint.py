@@ -1,0 +1,140 @@
+"""``spyre-dsl lint PATH...``: check adapter files, without importing torch."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from spyre_dsl.cli.reporters import FORMATS, Findings, find_reporter
+from spyre_dsl.language.checks import check
+from spyre_dsl.language.codes import CODES
+from spyre_dsl.language.diagnostics import Severity, SpyreDslError
+from spyre_dsl.language.suggest import nearest
+
+if TYPE_CHECKING:
+    from spyre_dsl.language.loader import LoadResult
+
+CLEAN: Final = 0
+FINDINGS: Final = 1
+COULD_NOT_RUN: Final = 2
+
+_EXAMPLES = """\
+examples:
+  spyre-dsl lint adapters.d                        all adapter files of a folder
+  spyre-dsl lint a.yaml b.yaml --strict            warnings count as errors
+  cat a.yaml | spyre-dsl lint -                    standard input
+  spyre-dsl lint adapters.d --select SD3,SD402     some codes only; SD3 means all that start so
+  spyre-dsl lint adapters.d --format sarif > out   for code scanning services
+
+exit code: 0 clean (warnings may be shown), 1 findings, 2 could not run
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Declares the command and its options."""
+    parser = subparsers.add_parser(
+        "lint",
+        help="check adapter files",
+        description="Check adapter files: names, arguments, captures, guards, overlaps, termination, tests.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="a file, a folder of *.yaml and *.yml files, or - for standard input")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="how to print the findings (text)")
+    parser.add_argument("--select", metavar="CODES", action="append", help="report these codes only; SD3 means all that start so")
+    parser.add_argument("--ignore", metavar="CODES", action="append", help="do not report these codes")
+    parser.add_argument("--strict", action="store_true", help="turn warnings into errors")
+    parser.add_argument("--deep", action="store_true", help="compare module classes and config keys with the installed transformers")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; returns the exit code."""
+    gc.disable()  # the run is short, and nearly all that is made stays in use until its end
+    try:
+        select, ignore = parse_codes(arguments.select), parse_codes(arguments.ignore)
+        results = read(arguments.paths)
+    except (SpyreDslError, OSError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return COULD_NOT_RUN
+    found = check(results, select=select, ignore=ignore, deep=arguments.deep)
+    if arguments.strict:
+        found = tuple(replace(entry, severity=Severity.ERROR) for entry in found)
+    findings = Findings(found, len(results))
+    write(find_reporter(arguments.format)(findings, colour=colours_wanted(sys.stdout)), sys.stdout)
+    if arguments.format != "text":
+        print(findings.summary(), file=sys.stderr)
+    return FINDINGS if findings.count(Severity.ERROR) else CLEAN
+
+
+def parse_codes(given: Sequence[str] | None) -> frozenset[str] | None:
+    """The codes, and beginnings of codes, in options such as ``SD3,SD402``; None if there are none.
+
+    Raises:
+        SpyreDslError: a word is no code, nor the beginning of one.
+    """
+    if given is None:
+        return None
+    words = [word.strip() for option in given for word in option.split(",") if word.strip()]
+    for word in words:
+        if not any(code.startswith(word) for code in CODES):
+            near = nearest(word, CODES)
+            hint = f"did you mean `{near}`?" if near else "`spyre-dsl explain` lists all codes"
+            raise SpyreDslError(f"unknown code `{word}`; {hint}")
+    return frozenset(words)
+
+
+def read(paths: Sequence[str]) -> list[LoadResult]:
+    """Loads what the paths stand for, each file once.
+
+    Raises:
+        SpyreDslError: paths that do not exist, or folders without adapter files; all of them are named.
+        OSError: a file cannot be read.
+    """
+    from spyre_dsl.language.loader import find_files, load_file
+
+    problems: list[str] = []
+    files: dict[Path | None, None] = {}
+    for path in paths:
+        if path == "-":
+            files[None] = None
+        elif not os.path.exists(path):
+            problems.append(f"no such file or folder: {path}{_nearby(path)}")
+        elif found := find_files([path]):
+            files.update(dict.fromkeys(found))
+        else:
+            problems.append(f"no adapter files (*.yaml, *.yml) in {path}")
+    if problems:
+        raise SpyreDslError("\nerror: ".join(problems))
+    return [_read_standard_input() if file is None else load_file(file) for file in files]
+
+
+def _nearby(path: str) -> str:
+    """The name beside ``path`` that it most likely means."""
+    parent = Path(path).parent
+    names = sorted(entry.name for entry in parent.iterdir()) if parent.is_dir() else []
+    near = nearest(Path(path).name, names)
+    return f"; did you mean {parent / near}?" if near else ""
+
+
+def _read_standard_input() -> LoadResult:
+    from spyre_dsl.language.encoding import MAX_BYTES
+    from spyre_dsl.language.loader import load_bytes
+
+    return load_bytes(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
+
+
+def colours_wanted(stream: TextIO) -> bool:
+    """Whether to colour: on a terminal that can, unless ``NO_COLOR`` is set to anything."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def write(text: str, stream: TextIO) -> None:
+    """Writes ``text``; what the encoding of the stream lacks is escaped rather than refused."""
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
