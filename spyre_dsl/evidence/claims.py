@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from spyre_dsl.evidence.comparison import Difference, Sides, difference
+from spyre_dsl.evidence.comparison import SHAKE, Difference, Sides, agree, difference
 from spyre_dsl.evidence.expressions import EvaluationError, Scope, evaluate, evaluate_lets
 from spyre_dsl.evidence.graph_values import GraphValues, Sizes, shape_of
 from spyre_dsl.evidence.operations import OperationError
@@ -31,7 +31,7 @@ from spyre_dsl.language.adapter import MathClaim, OpRewrite
 Drawn = Mapping[Node, torch.Tensor]
 """A float64 (or bool, or int) tensor for every captured node."""
 
-FINE, COARSE = LiftedTensors(torch.float64), LiftedTensors(torch.float32)
+REALS, COARSE = LiftedTensors(torch.float64), LiftedTensors(torch.float32)
 
 
 @dataclass(frozen=True)
@@ -73,29 +73,51 @@ def _draw_all(site: Site, kind: Kind, seed: int) -> dict[Node, torch.Tensor]:
 
 def _problem(site: Site, drawn: Drawn, seed: int) -> Difference | str | None:
     """What is wrong on these values: a difference, or a reason why there are no two numbers to compare."""
-    before, after = _both(site, FINE, drawn, seed), _both(site, COARSE, drawn, seed)
-    if isinstance(before, str) or isinstance(after, str):
-        return before if isinstance(before, str) else str(after)
-    (left, right), (left_coarse, right_coarse) = before, after
+    exact = _both(site, drawn, seed)
+    if isinstance(exact, str):
+        return exact
+    left, right = exact
     if left.declared.shape != right.declared.shape:
         return f"the rewrite has shape {list(right.declared.shape)}, the original {list(left.declared.shape)}"
     if left.declared.dtype != right.declared.dtype:
         return f"the rewrite has dtype {_name(right.declared.dtype)}, the original {_name(left.declared.dtype)}"
-    allowed = site.claim.max_relative or 0.0
-    return difference(Sides(left.value, left_coarse.value), Sides(right.value, right_coarse.value), allowed)
+    if agree(left.value, right.value):
+        return None
+    coarse, shaken = _both(site, drawn, seed, COARSE), _both(site, _shaken(drawn, seed), seed)
+    if isinstance(coarse, str) or isinstance(shaken, str):
+        return coarse if isinstance(coarse, str) else str(shaken)
+    before, after = (
+        Sides(fine.value, rough.value, moved.value) for fine, rough, moved in zip(exact, coarse, shaken)
+    )  # fmt: skip
+    return difference(before, after, site.claim.max_relative or 0.0)
+
+
+def _shaken(drawn: Drawn, seed: int) -> Drawn:
+    generator = torch.Generator().manual_seed(seed)
+    return {node: _off_by_a_little(value, generator) for node, value in drawn.items()}
+
+
+def _off_by_a_little(value: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    if not value.is_floating_point():
+        return value
+    return value * (1.0 + SHAKE * (2.0 * torch.rand(value.shape, generator=generator, dtype=torch.float64) - 1.0))
 
 
 def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _both(site: Site, tensors: LiftedTensors, drawn: Drawn, seed: int) -> tuple[Lifted, Lifted] | str:
+def _both(
+    site: Site, drawn: Drawn, seed: int, tensors: LiftedTensors = REALS
+) -> tuple[Lifted, Lifted] | str:
+    """The pattern's root and the rewrite on these values, or why the rewrite has no value."""
     given = {node: tensors.lift(value, getattr(torch, node.dtype)) for node, value in drawn.items()}
     graph = GraphValues(tensors, site.sizes, given, _leaf_maker(tensors, site.sizes, seed))
     before = graph.node(site.root)
     captures = {name: graph.value(value) for name, value in site.bindings.items()}
     parameters = frozenset(id(value) for node, value in given.items() if node.is_constant)
-    scope = Scope(captures=captures, roots=site.roots, tensors=tensors, parameters=parameters)
+    dtype = before.declared.dtype if before.declared.dtype.is_floating_point else torch.float32
+    scope = Scope(captures=captures, roots=site.roots, tensors=tensors, parameters=parameters, dtype=dtype)
     try:
         after = evaluate(site.rewrite.expression, evaluate_lets(site.rewrite.let, scope))
     except (EvaluationError, OperationError) as problem:

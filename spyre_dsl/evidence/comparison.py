@@ -1,9 +1,10 @@
 """Are two results the same real number?
 
-Both sides are computed twice, in float64 and in float32. How far float32 moves a result says how sensitive the
-result is to rounding; float64 rounds 2**29 times finer, so two float64 results of the same real number may differ by
-that much less, and by a few units in the last place besides. Anything more is a difference between the formulas.
-Infinities must agree in place and sign, and NaNs in place; ``0`` and ``-0`` are the same number.
+Where two float64 results differ by more than a few units in the last place, the question is how much rounding may
+move them, and that is measured: each side is computed again in float32, which rounds ``2**29`` times coarser (large numbers
+that cancel inside show there), and from inputs that are off by ``SHAKE`` (results that the inputs hardly determine
+show there). Two results of one real number stay within a few times what these explain. Anything more is a difference
+between the formulas. Infinities must agree in place and sign, and NaNs in place; ``0`` and ``-0`` are the same number.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import Final
 
 import torch
 
-_FINER: Final = 2.0**-29
-"""One float64 rounding, measured in float32 roundings."""
+SHAKE: Final = 2.0**-44
+"""How far shaken inputs are off, relative to each."""
 
-_SAFETY: Final = 64.0
-"""Roundings do not move both precisions in the same direction; an honest rule stays far below this factor."""
+_SHAKEN_SHARE: Final = 4.0
+_COARSE_SHARE: Final = 64 * 2.0**-29
+"""How much of what moves a result counts as rounding; honest rules stay well below."""
 
 _ULPS: Final = 16 * torch.finfo(torch.float64).eps
 
@@ -34,10 +36,18 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """One result computed in float64 (``exact``) and in float32 (``coarse``)."""
+    """One result: in float64 (``exact``), in float32 (``coarse``) and in float64 from shaken inputs (``shaken``)."""
 
     exact: torch.Tensor
     coarse: torch.Tensor
+    shaken: torch.Tensor
+
+
+def agree(before: torch.Tensor, after: torch.Tensor) -> bool:
+    """Whether two results are the same within a few units in the last place, so that nothing need be measured."""
+    if not before.is_floating_point():
+        return torch.equal(before, after)
+    return _worst_of(before, after, _ULPS * _finite(before).abs()) is None
 
 
 def difference(before: Sides, after: Sides, max_relative: float = 0.0) -> Difference | None:
@@ -48,23 +58,28 @@ def difference(before: Sides, after: Sides, max_relative: float = 0.0) -> Differ
     left, right = before.exact, after.exact
     if not left.is_floating_point():
         return _worst(left, right, (left != right).double(), torch.zeros_like(left, dtype=torch.float64))
-    allowed = _allowed(before, after) + max_relative * left.abs()
+    noise = torch.maximum(_noise(before), _noise(after))
+    return _worst_of(left, right, noise + (_ULPS + max_relative) * _finite(left).abs())
+
+
+def _worst_of(left: torch.Tensor, right: torch.Tensor, allowed: torch.Tensor) -> Difference | None:
     apart = (left - right).abs()
-    agree = (left == right) | (left.isnan() & right.isnan()) | (apart <= allowed)
-    excess = torch.where(agree, 0.0, torch.nan_to_num(apart - allowed, nan=torch.inf, posinf=torch.inf))
+    same = (left == right) | (left.isnan() & right.isnan()) | (apart <= allowed)
+    excess = torch.where(same, 0.0, torch.nan_to_num(apart - allowed, nan=torch.inf, posinf=torch.inf))
     return _worst(left, right, excess, allowed)
 
 
-def _allowed(before: Sides, after: Sides) -> torch.Tensor:
-    noise = torch.maximum(_noise(before), _noise(after))
-    return noise * _FINER * _SAFETY + _ULPS * _finite(before.exact).abs()
-
-
 def _noise(sides: Sides) -> torch.Tensor:
-    """How far float32 moves each row; where it overflows, the size of the result itself stands in."""
-    moved = (sides.exact - sides.coarse.double()).abs()
-    moved = torch.where(moved.isfinite(), moved, _finite(sides.exact).abs())
+    """How far rounding may move each row."""
+    shaken, coarse = _moved(sides.exact, sides.shaken), _moved(sides.exact, sides.coarse.double())
+    moved = torch.maximum(shaken * _SHAKEN_SHARE, coarse * _COARSE_SHARE)
     return moved.amax(-1, keepdim=True).expand_as(moved) if moved.dim() and moved.numel() else moved
+
+
+def _moved(exact: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """How far ``other`` is off; where it overflows, the size of the result itself stands in."""
+    moved = (exact - other).abs()
+    return torch.where(moved.isfinite(), moved, _finite(exact).abs())
 
 
 def _finite(values: torch.Tensor) -> torch.Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import torch
@@ -32,17 +32,22 @@ class EvaluationError(Exception):
 
 @dataclass(frozen=True)
 class Scope:
-    """What the names of an expression mean. ``stack``, ``config`` and ``self`` are read by attribute paths."""
+    """What the names of an expression mean.
+
+    ``roots`` holds ``stack``, ``config`` and ``self``, which attribute paths start from; ``parameters`` the ids of the
+    tensors that are parameters of the model; ``dtype`` is that of what the expression computes, for constants.
+    """
 
     names: Mapping[str, Any] = field(default_factory=dict)
     captures: Mapping[str, Any] = field(default_factory=dict)
     roots: Mapping[str, Any] = field(default_factory=dict)
     tensors: Tensors = field(default_factory=PlainTensors)
     parameters: frozenset[int] = frozenset()
+    dtype: torch.dtype = torch.float32
 
     def with_name(self, name: str, value: Any) -> Scope:
         """This scope with one more ``let`` name."""
-        return Scope({**self.names, name: value}, self.captures, self.roots, self.tensors, self.parameters)
+        return replace(self, names={**self.names, name: value})
 
 
 def evaluate(node: Expression, scope: Scope) -> Any:
@@ -177,7 +182,7 @@ def _call(node: Call, scope: Scope) -> Any:
         raise EvaluationError(f"{spec.signature()} called with {len(positional)} arguments and {sorted(keywords)}")
     try:
         if spec.composite:
-            return composites.COMPOSITES[spec.name](scope.tensors, **given)
+            return composites.COMPOSITES[spec.name](scope, **given)
         return _HOST_FUNCTIONS[spec.name](scope, *positional, **keywords)
     except (TypeError, AttributeError, IndexError, KeyError) as problem:
         raise EvaluationError(f"{node.function}: {problem}") from problem

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import typing
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,7 +43,11 @@ class TestModel:
 
 
 class ExpressionModule(torch.nn.Module):
-    """An expression over its inputs, called with them by name; those marked ``parameter`` are parameters."""
+    """An expression over its inputs, called with them by name; those marked ``parameter`` are parameters.
+
+    When it is exported, an input's first dimension (batch) and the last but one of three or more (sequence) stay
+    open and the others (heads, features) are fixed, as weights and configs fix them in a model.
+    """
 
     def __init__(
         self, expression: Expression, parameters: Mapping[str, torch.Tensor], roots: Mapping[str, Any]
@@ -55,7 +59,23 @@ class ExpressionModule(torch.nn.Module):
             self.register_parameter(name, torch.nn.Parameter(value, requires_grad=False))
 
     def forward(self, **inputs: torch.Tensor) -> Any:
-        return evaluate(self._expression, Scope(names={**self._parameters, **inputs}, roots=self._roots))
+        for value in inputs.values():
+            _fix_features(value)
+        names = {**self._parameters, **inputs}
+        return evaluate(self._expression, Scope(names=names, roots=self._roots, dtype=floating_dtype(inputs.values())))
+
+
+def floating_dtype(values: Iterable[torch.Tensor]) -> torch.dtype:
+    """The dtype of the first floating-point tensor; float32 if there is none."""
+    return next((value.dtype for value in values if value.dtype.is_floating_point), torch.float32)
+
+
+def _fix_features(value: torch.Tensor) -> None:
+    """Reading an extent as a plain number fixes it in an export, and does nothing otherwise."""
+    rank = value.dim()
+    for dim, extent in enumerate(value.shape):
+        if dim != 0 and not (rank >= 3 and dim == rank - 2):
+            int(extent)
 
 
 def build(case: TestCase, roots: Mapping[str, Any], seed: int = 0) -> TestModel:
@@ -71,8 +91,7 @@ def build(case: TestCase, roots: Mapping[str, Any], seed: int = 0) -> TestModel:
         return TestModel(expression_module(case, case.before, values, roots), inputs)
     module = _construct(case)
     _fill(module, generator)
-    dtype = next((v.dtype for v in inputs.values() if v.dtype.is_floating_point), torch.float32)
-    return TestModel(module.to(dtype).eval(), inputs)
+    return TestModel(module.to(floating_dtype(inputs.values())).eval(), inputs)
 
 
 def expression_module(
@@ -127,13 +146,24 @@ def _argument(found: Any, name: str, value: Any) -> Any:
     """A constructor's argument: a mapping given for an argument that wants a config is made into that config."""
     if not isinstance(value, Mapping):
         return value
-    wanted = typing.get_type_hints(found.__init__).get(name) or getattr(found, "config_class", None)
-    if not inspect.isclass(wanted):
-        raise TestModelError(f"`{found.__name__}` does not say which class its `{name}` has")
-    made = wanted(**value)
+    made = _config_class(found, name)(**value)
     if hasattr(made, "_attn_implementation") and "attn_implementation" not in value:
         made._attn_implementation = "sdpa"
     return made
+
+
+def _config_class(found: Any, name: str) -> Any:
+    """The class of a constructor's config: as annotated, else the one config that the class's own file imports."""
+    wanted = inspect.signature(found).parameters[name].annotation if name in inspect.signature(found).parameters else None
+    if isinstance(wanted, str):
+        wanted = getattr(sys.modules[found.__module__], wanted, None)
+    if inspect.isclass(wanted) and wanted is not inspect.Parameter.empty:
+        return wanted
+    around = vars(sys.modules[found.__module__]).items()
+    configs = [item for key, item in around if key.endswith("Config") and inspect.isclass(item) and key != "PreTrainedConfig"]
+    if len(configs) != 1:
+        raise TestModelError(f"`{found.__name__}` does not say which class its `{name}` has")
+    return configs[0]
 
 
 def _fill(module: torch.nn.Module, generator: torch.Generator) -> None:

@@ -2,9 +2,8 @@
 
 *Plain* tensors have their declared dtypes and torch's rounding: that is what a test's model runs with.
 
-*Lifted* tensors stand for real numbers. Each carries its value in one wide floating dtype (float64, or float32 to
-see how much rounding moves a result) beside a tensor on the meta device that has the dtype it was declared with. A
-conversion between floating dtypes is then the identity on the value, as it is on real numbers, while ``dtype(x)``
+*Lifted* tensors stand for real numbers. Each carries its value in one wide floating dtype (float64) beside a tensor on
+the meta device that has the dtype it was declared with. A conversion between floating dtypes is then the identity on the value, as it is on real numbers, while ``dtype(x)``
 and ``finfo_min(dtype(x))`` still say what they would say in the model.
 """
 

@@ -24,7 +24,7 @@ EXCEPTIONS: Final[Mapping[str, str]] = {
 """The classes of inputs that a claim may leave out (``unless``), and what they are."""
 
 _LARGEST_DRAWN: Final = 1e12
-"""Largest magnitude drawn: three of them multiplied still fit float32, which measures the condition of a result."""
+"""Largest magnitude drawn: sums of products of a few of them are far from the end of float64."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import torch
 from spyre_dsl.evidence.expressions import EvaluationError, Scope, evaluate
 from spyre_dsl.language.adapter import TestCase, TestInput
 from spyre_dsl.language.functions import FLOAT_DTYPES
-from spyre_dsl.language.syntax import Expression, Keyword, Number, walk
+from spyre_dsl.language.syntax import Expression, Keyword, ListExpression, Name, Number, walk
 
 _EXTENTS: Final = (1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128)
 _LEAST_ATOM: Final = 4
@@ -54,8 +54,8 @@ def _variant(case: TestCase, chance: random.Random) -> TestCase:
     dtype = chance.choice((None, None, *_DTYPES))
     leading = chance.choice((None, None, None, "more", "fewer"))
     inputs = tuple(_changed(given, mapping, dtype, leading, chance.choice((2, 3))) for given in case.inputs)
-    assert case.before is not None
-    return replace(case, inputs=inputs, before=_with_numbers(case.before, mapping), after=None)
+    dtypes = {old.dtype: new.dtype for old, new in zip(case.inputs, inputs)}
+    return replace(case, inputs=inputs, before=_rewritten(case.before, mapping, dtypes), after=None)
 
 
 def _atoms(case: TestCase) -> list[int]:
@@ -94,16 +94,19 @@ def _changed(
     return replace(given, shape=shape, dtype=new_dtype)
 
 
-def _with_numbers(node: Any, mapping: Mapping[int, int]) -> Any:
-    """The expression with its extents replaced; whatever is no number is rebuilt around them."""
+def _rewritten(node: Any, mapping: Mapping[int, int], dtypes: Mapping[str, str], in_list: bool = False) -> Any:
+    """The expression with its extents and dtypes replaced. A small number is an extent only in a list of sizes."""
     if isinstance(node, Number):
-        new = mapping.get(node.value) if isinstance(node.value, int) else None
-        return node if new is None else replace(node, value=new)
+        known = isinstance(node.value, int) and (in_list or node.value >= _LEAST_ATOM)
+        return replace(node, value=mapping.get(int(node.value), node.value)) if known else node
+    if isinstance(node, Name):
+        return replace(node, name=dtypes.get(node.name, node.name))
     if isinstance(node, tuple):
-        return tuple(_with_numbers(item, mapping) for item in node)
+        return tuple(_rewritten(item, mapping, dtypes, in_list) for item in node)
     if isinstance(node, (*Expression.__args__, Keyword)):
+        inside = isinstance(node, ListExpression)
         parts = {part.name: getattr(node, part.name) for part in fields(node)}
-        return replace(node, **{name: _with_numbers(value, mapping) for name, value in parts.items()})
+        return replace(node, **{k: _rewritten(value, mapping, dtypes, inside) for k, value in parts.items()})
     return node
 
 

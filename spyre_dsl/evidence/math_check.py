@@ -1,0 +1,104 @@
+"""The ``math`` claims of an in-file test, tried over shapes, dtypes and values.
+
+A test gives one shape; its variants (``spyre_dsl.evidence.variants``) give others. Each variant is captured, and what
+the rules match there, guards and all, is tried on a few drawings of every kind of value. Counterexamples come from
+the smallest variant on which the claim is false.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from spyre_dsl.evidence.claims import check_site
+from spyre_dsl.evidence.matched import MatchedSite, claimed_sites
+from spyre_dsl.evidence.models_of_tests import build
+from spyre_dsl.evidence.operations import OperationError
+from spyre_dsl.evidence.results import Counterexample, Finding, failed, ok, skipped
+from spyre_dsl.evidence.variants import variants
+from spyre_dsl.graphs.capture import CaptureError, capture
+from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
+
+SHAPES = 6
+"""How many variants of a test are captured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How hard to try: ``trials`` drawings for each test, from ``seed`` on."""
+
+    seed: int = 0
+    trials: int = 48
+
+
+def check_math(adapter: Adapter, case: TestCase, stack: Any, effort: Effort) -> Finding:
+    """Try the claim of every rule of ``adapter`` that matches in a variant of ``case``."""
+    seed = effort.seed + zlib.crc32((case.name or "").encode()) % 10_000
+    cases = sorted(islice(variants(case, {"stack": stack}, seed), SHAPES), key=_elements)
+    tried = shapes = 0
+    for each in cases:
+        sites = _sites(adapter, each, stack)
+        shapes += bool(sites)
+        share = max(1, effort.trials // (len(cases) * max(1, len(sites))))
+        for place, matched in enumerate(sites):
+            made, wrong = _try(matched, seed + 1000 * place, share, first=tried)
+            tried += made
+            if wrong is not None:
+                return _failure(matched, each, wrong, tried)
+    return ok(f"{tried} trials", trials=tried, shapes=shapes) if tried else skipped("no claim to check")
+
+
+def _try(matched: MatchedSite, seed: int, trials: int, first: int) -> tuple[int, Counterexample | None]:
+    try:
+        return check_site(matched.site, seed=seed, trials=trials, first=first)
+    except OperationError as problem:
+        return 0, Counterexample((), "", seed, reason=f"the original has no value here: {problem}")
+
+
+def _sites(adapter: Adapter, case: TestCase, stack: Any) -> Sequence[MatchedSite]:
+    model = build(case, {"stack": stack})
+    try:
+        captured = capture(model.module, (), model.inputs)
+    except CaptureError:
+        return ()
+    return tuple(claimed_sites(captured, AdapterSet((adapter,)), stack))
+
+
+def _elements(case: TestCase) -> int:
+    total = 0
+    for given in case.inputs:
+        count = 1
+        for extent in given.shape:
+            count *= extent
+        total += count
+    return total
+
+
+def _failure(matched: MatchedSite, case: TestCase, wrong: Counterexample, tried: int) -> Finding:
+    inputs = ", ".join(f"{given.name}: {given.dtype}{list(given.shape)}" for given in case.inputs)
+    claim = matched.site.claim.kind
+    return failed(
+        f"not {claim}", f"rule {matched.rule.name}, inputs {inputs}", *describe(wrong),
+        counterexample=wrong, trials=tried,
+    )  # fmt: skip
+
+
+def describe(wrong: Counterexample) -> tuple[str, ...]:
+    """The lines that show a counterexample to a person."""
+    lines = [
+        f"${value.name} = " + (f"{value.dtype}{list(value.shape)} {value.text}" if value.dtype else value.text)
+        for value in wrong.captures
+    ]
+    if wrong.reason:
+        return (*lines, wrong.reason)
+    where = f" at {list(wrong.index)}" if wrong.index else ""
+    return (
+        *lines,
+        f"before{where}: {wrong.before:.17g}",
+        f"after{where}:  {wrong.after:.17g}",
+        f"rounding explains {wrong.allowed:.2g}; values: {wrong.kind}, seed {wrong.seed}",
+    )
+

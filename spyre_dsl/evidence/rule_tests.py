@@ -1,0 +1,164 @@
+"""Run the in-file tests of an adapter: do its rules fire as stated, are their claims true, is the gap real?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from spyre_dsl.evidence import graph_equality
+from spyre_dsl.evidence.expressions import EvaluationError, Scope, evaluate
+from spyre_dsl.evidence.gap_check import check_gap
+from spyre_dsl.evidence.math_check import Effort, check_math
+from spyre_dsl.evidence.models_of_tests import TestModel, TestModelError, build, expression_module, floating_dtype
+from spyre_dsl.evidence.results import Finding, Outcome, TestReport, failed, ok, skipped
+from spyre_dsl.evidence.tensors import LiftedTensors
+from spyre_dsl.graphs.capture import capture
+from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
+from spyre_dsl.language.diagnostics import SpyreDslError
+from spyre_dsl.patching.plan import Plan, plan
+
+DEFAULT_STACK = "2026-06"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to check and how hard: a stack for tests that name none, and whether the gap is shown."""
+
+    stack: str = DEFAULT_STACK
+    effort: Effort = Effort()
+    gap: bool = True
+
+
+def test_name(case: TestCase, place: int) -> str:
+    """What a test is called in reports: its own name, or its place in the file (from 1)."""
+    return case.name or f"test {place}"
+
+
+def run_adapter(adapter: Adapter, options: Options, rule: str | None = None) -> Iterator[TestReport]:
+    """The reports of an adapter's tests, one after the other; with ``rule`` only of those that concern it."""
+    for place, case in enumerate(adapter.tests, 1):
+        if rule is None or concerns(case, rule):
+            yield run_test(adapter, case, test_name(case, place), options)
+
+
+def concerns(case: TestCase, rule: str) -> bool:
+    """Whether a test speaks of ``rule``: one that names no rule speaks of all."""
+    return not case.fires or rule in case.fires
+
+
+def run_test(adapter: Adapter, case: TestCase, name: str, options: Options) -> TestReport:
+    """All checks of one test. What cannot be built or planned is a failed check, never an exception."""
+    started = time.perf_counter()
+    stack = load_stack(case.stack or options.stack)
+    fires, math, gap = _checks(adapter, case, stack, options)
+    file, line = _place(adapter, case)
+    return TestReport(adapter.name, name, file, line, fires, math, gap, time.perf_counter() - started)
+
+
+def load_stack(name: str) -> Any:
+    """The stack profile of that name, from the simulator."""
+    import spyre_sim
+
+    return spyre_sim.load_stack(name)
+
+
+def _checks(adapter: Adapter, case: TestCase, stack: Any, options: Options) -> tuple[Finding, Finding, Finding]:
+    try:
+        model = build(case, {"stack": stack})
+        made = plan(model.module, AdapterSet((adapter,)), (), dict(model.inputs), stack=stack)
+        fires = _check_fires(case, model, made, stack)
+        if case.unchanged or fires.outcome is Outcome.FAILED:
+            reason = "nothing is rewritten" if case.unchanged else "the test already failed"
+            return fires, skipped(reason), skipped(reason)
+        math = check_math(adapter, case, stack, options.effort)
+        return fires, math, _check_gap(case, model, made, stack) if options.gap else skipped("not asked for")
+    except (TestModelError, EvaluationError, SpyreDslError) as problem:
+        reason = skipped("the test could not be run")
+        return failed("cannot be run", *str(problem).splitlines()[:8]), reason, reason
+
+
+def _check_fires(case: TestCase, model: TestModel, made: Plan, stack: Any) -> Finding:
+    fired = sorted({patch.rule for patch in made.patches})
+    if case.unchanged:
+        return failed("fires", f"nothing was to fire, but {', '.join(fired)} did") if fired else ok("stays unchanged")
+    missing = [rule for rule in case.fires if rule not in fired]
+    if missing or not fired:
+        wanted = ", ".join(missing) if missing else "a rule"
+        return failed("does not fire", f"{wanted} was to fire; what fired: {', '.join(fired) or 'nothing'}")
+    stock = model.run()
+    with made.applied(model.module):
+        patched = model.run()
+        got = capture(model.module, (), dict(model.inputs)) if case.after is not None else None
+    return _same_graph(case, model, got, stack) or _same_numbers(stock, patched) or ok("fires")
+
+
+def _same_graph(case: TestCase, model: TestModel, got: Any, stack: Any) -> Finding | None:
+    if case.after is None:
+        return None
+    held = dict(model.module.named_parameters())
+    wanted_module = expression_module(case, case.after, {n: p.detach() for n, p in held.items()}, {"stack": stack})
+    wanted = capture(wanted_module, (), dict(model.inputs))
+    found = graph_equality.mismatch(got, wanted)
+    if found is None:
+        return None
+    return failed("makes something else of it", f"the rules give {found.left}", f"the test says {found.right}")
+
+
+def _same_numbers(stock: Any, patched: Any) -> Finding | None:
+    """Both runs agree within the rounding of their dtype."""
+    for left, right in zip(pytree.tree_leaves(stock), pytree.tree_leaves(patched), strict=True):
+        if not isinstance(left, torch.Tensor):
+            continue
+        if left.shape != right.shape or left.dtype != right.dtype:
+            return failed("changes the result", f"{_kind(left)} became {_kind(right)}")
+        if left.is_floating_point():
+            room = 32 * torch.finfo(left.dtype).eps
+            scale = float(left.double().abs().nan_to_num(0.0, 0.0, 0.0).max()) if left.numel() else 0.0
+            if not torch.allclose(left.double(), right.double(), rtol=room, atol=room * scale, equal_nan=True):
+                apart = float((left.double() - right.double()).abs().max())
+                return failed("changes the numbers", f"by up to {apart:.3g} where the largest is {scale:.3g}")
+        elif not torch.equal(left, right):
+            return failed("changes the result", "integers or truth values differ")
+    return None
+
+
+def _kind(value: torch.Tensor) -> str:
+    return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+
+
+def _check_gap(case: TestCase, model: TestModel, made: Plan, stack: Any) -> Finding:
+    reference = _on_real_numbers(case, model, stack)
+    twin = build(case, {"stack": stack})
+    with made.applied(model.module):
+        return check_gap(twin.module, model.module, model.inputs, reference, stack)
+
+
+def _on_real_numbers(case: TestCase, model: TestModel, stack: Any) -> Any:
+    """What the test's model computes where nothing is rounded."""
+    if case.before is None:
+        inputs = {name: v.double() if v.is_floating_point() else v for name, v in model.inputs.items()}
+        return TestModel(build(case, {"stack": stack}).module.double(), inputs).run()
+    tensors = LiftedTensors(torch.float64)
+    held = {**dict(model.module.named_parameters()), **model.inputs}
+    names = {given.name: tensors.lift(held[given.name].detach()) for given in case.inputs}
+    dtype = floating_dtype(model.inputs.values())
+    lifted = evaluate(case.before, Scope(names=names, roots={"stack": stack}, tensors=tensors, dtype=dtype))
+    return pytree.tree_map(lambda leaf: leaf.value if tensors.owns(leaf) else leaf, lifted)
+
+
+def _place(adapter: Adapter, case: TestCase) -> tuple[str, int]:
+    if adapter.source is None:
+        return "", 0
+    return adapter.source.name, adapter.source.position(case.span.start).line
+
+
+def gap_verdict(adapter: Adapter, reports: Sequence[TestReport]) -> Finding:
+    """Whether an adapter's tests show its gap: one that bridges nothing has no business in the set."""
+    from spyre_dsl.evidence.gap_check import adapter_gap
+
+    return adapter_gap({report.test: replace(report.gap) for report in reports if report.gap.summary != "not asked for"})
