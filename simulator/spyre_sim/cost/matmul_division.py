@@ -1,0 +1,78 @@
+"""The June 2026 planner's choice of cores for a matmul (fact W4).
+
+It weighs compute, memory, the transfer of partial sums and a preference for full passes of the systolic array, each
+in microseconds; batches are dear: the whole is multiplied by b^1.4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .division import Axis, distribute, divisors
+
+MAC_PER_US = 1_536_000.0  # per core
+HBM_BYTES_PER_US = 204_800.0
+PSUM_US = 1.4e-4
+TIE_US = 50.0
+ARRAY_ROWS = 8
+LANES = 64
+
+
+@dataclass(frozen=True)
+class MatmulSplit:
+    """Cores along batch, rows, columns and contraction, and what the planner reckons they cost."""
+
+    b: int
+    m: int
+    n: int
+    k: int
+    cost_us: float
+
+    @property
+    def cores(self) -> int:
+        return self.b * self.m * self.n * self.k
+
+
+def split_cost(batch: int, rows: int, columns: int, depth: int, split: tuple[int, int, int, int]) -> float:
+    """The planner's cost of [batch, rows, depth] @ [batch, depth, columns] in microseconds, for cores (b, m, n, k)."""
+    b, m, n, k = split
+    passes = max(1.0, rows / m / ARRAY_ROWS)
+    efficiency = min(1.0, math.sqrt(passes / ARRAY_ROWS))
+    compute = batch * rows * columns * depth / (b * m * n * k) / (MAC_PER_US * efficiency)
+    elements = batch * rows * depth + batch * depth * columns + batch * rows * columns
+    memory = elements * 2 / HBM_BYTES_PER_US * max(1.0, max(m, n) / 8)
+    partial_sums = max(0, k - 1) * batch * rows * columns * PSUM_US
+    tie = 0.0 if passes >= ARRAY_ROWS else math.log2(ARRAY_ROWS / passes) * TIE_US
+    return float((compute + memory + partial_sums + tie) * b**1.4)
+
+
+def divide_matmul(
+    batch: int, rows: int, columns: int, depth: int, cores: int = 32, *, shared_weight: bool = False
+) -> MatmulSplit | None:
+    """The cheapest split, the first of equals; None where the planner leaves the op to the generic distribution.
+
+    It declines if a 2-D weight is shared by a batch, since rows then have two candidates, and if the generic
+    distribution would use more cores. Columns and depth are split by sticks, rows and batch by elements.
+    """
+    if shared_weight and batch > 1:
+        return None
+    sticks_n, sticks_k = -(-columns // LANES), -(-depth // LANES)
+    best: MatmulSplit | None = None
+    for b in divisors(batch, cores):
+        for m in divisors(rows, cores // b):
+            for n in divisors(sticks_n, cores // (b * m)):
+                for k in divisors(sticks_k, cores // (b * m * n)):
+                    cost = split_cost(batch, rows, columns, depth, (b, m, n, k))
+                    if best is None or cost < best.cost_us:
+                        best = MatmulSplit(b, m, n, k, cost)
+    generic = distribute([Axis("b", batch), Axis("m", rows), Axis("n", sticks_n), Axis("k", sticks_k, True)], {}, cores)
+    return best if best is not None and best.cores >= generic.cores else None
+
+
+def generic_split(batch: int, rows: int, columns: int, depth: int, cores: int = 32) -> MatmulSplit:
+    """What the generic distribution (W5) gives a matmul that the cost model declines."""
+    axes = [Axis("b", batch), Axis("m", rows), Axis("n", -(-columns // LANES)), Axis("k", -(-depth // LANES), True)]
+    found = distribute(axes, {}, cores).splits
+    split = (found.get("b", 1), found.get("m", 1), found.get("n", 1), found.get("k", 1))
+    return MatmulSplit(*split, split_cost(batch, rows, columns, depth, split))
