@@ -1,0 +1,1 @@
+"""From rules to module patches: plan without touching the model, apply as a transaction, revert."""

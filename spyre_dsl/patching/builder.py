@@ -1,0 +1,132 @@
+"""From a call of a module to its rewritten graph: export alone, rewrite, fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from spyre_dsl.matching.rules import RuleIndex
+from spyre_dsl.matching.scope import MatchContext
+from spyre_dsl.patching.driver import Rewriter
+from spyre_dsl.patching.eager import SOURCE_FILE
+from spyre_dsl.patching.entry import GraphEntry
+from spyre_dsl.patching.errors import TiedWeightError
+from spyre_dsl.patching.export_owner import ExportedOwner, export_owner
+from spyre_dsl.patching.fold import EMITTED, Fold, fold
+from spyre_dsl.patching.owners import is_inside
+from spyre_dsl.patching.predicate import guards_so_far, predicate_of
+from spyre_dsl.patching.signature import Structure, describe, leaf_kind
+from spyre_dsl.patching.site import Site
+
+
+@dataclass(frozen=True)
+class OwnerContext(MatchContext):
+    """The context of the model in which paths at and below ``path`` mean ``owner`` and what is inside it.
+
+    The owner may be that of a copy of the model that the rules were compiled for.
+    """
+
+    path: str = ""
+    owner: torch.nn.Module | None = None
+
+    def module(self, path: str) -> torch.nn.Module | None:
+        if self.owner is None or not is_inside(path, self.path):
+            return super().module(path)
+        try:
+            return self.owner.get_submodule(path[len(self.path) :].lstrip("."))
+        except AttributeError:
+            return None
+
+
+@dataclass(frozen=True)
+class EntryBuilder:
+    """Builds the entries of every owner of a plan, and of signatures that arrive later.
+
+    ``tied`` maps each name of a shared parameter to all its names; empty where the user asked to untie.
+    """
+
+    index: RuleIndex
+    tied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __call__(
+        self,
+        owner: torch.nn.Module,
+        path: str,
+        forward: Callable[..., Any],
+        structure: Structure,
+        leaves: list[Any],
+    ) -> GraphEntry:
+        """The entry for this call of ``owner``. Raises ExportError, or RewriteError where a rewrite fails."""
+        return self.build(owner, path, forward, structure, leaves)[0]
+
+    def build(
+        self,
+        owner: torch.nn.Module,
+        path: str,
+        forward: Callable[..., Any],
+        structure: Structure,
+        leaves: list[Any],
+    ) -> tuple[GraphEntry, list[Site]]:
+        """The same, with the sites that were rewritten in it."""
+        exported = export_owner(owner, path, forward, structure, leaves)
+        guards = guards_so_far(exported)
+        _mark_rewritten_forwards(exported)
+        base = self.index.context
+        context = OwnerContext(base.model, base.config, base.stack, base.rebase, path, owner)
+        index = RuleIndex(self.index.rules, context)
+        sites = Rewriter(exported.program, index, _placeholders(exported, owner), lambda at: is_inside(at, path)).run()
+        predicate = predicate_of(exported, guards)
+        module, inputs, folds = fold(exported.graph_module, exported.sources)
+        self._check_ties(path, folds)
+        entry = GraphEntry(
+            structure=structure,
+            kinds=tuple(leaf_kind(leaf) for leaf in leaves),
+            predicate=predicate,
+            reads=exported.reads,
+            graph_module=module,
+            inputs=inputs,
+            result=exported.result,
+            folds=folds,
+            fired=tuple(site.label for site in sites),
+            example=describe(structure, leaves),
+        )
+        return entry, sites
+
+    def _check_ties(self, path: str, folds: tuple[Fold, ...]) -> None:
+        for made in folds:
+            for source in made.sources:
+                name = ".".join(filter(None, (path, source.target)))
+                if name in self.tied:
+                    others = ", ".join(other for other in self.tied[name] if other != name)
+                    raise TiedWeightError(
+                        f"{_rule_of(made)}: `{name}` is shared with {others}, and the rewrite gives it a value of its own; "
+                        "plan with untie=True to let them part"
+                    )
+
+
+def _rule_of(made: Fold) -> str:
+    labels = [node.meta[EMITTED] for node in made.program.graph.nodes if EMITTED in node.meta]
+    return str(labels[-1]) if labels else "a rewrite"
+
+
+def _placeholders(exported: ExportedOwner, owner: torch.nn.Module) -> Callable[[Any], torch.fx.Node | None]:
+    """From one of the owner's tensors to the placeholder that stands for it."""
+    found: dict[int, torch.fx.Node] = {}
+    nodes = [node for node in exported.graph_module.graph.nodes if node.op == "placeholder"]
+    for node, source in zip(nodes, exported.sources):
+        if source.kind in ("parameter", "buffer"):
+            value: Any = owner
+            for part in source.target.split("."):
+                value = getattr(value, part)
+            found[id(value)] = node
+    return lambda tensor: found.get(id(tensor))
+
+
+def _mark_rewritten_forwards(exported: ExportedOwner) -> None:
+    """What a ``forward`` or ``parameters`` rewrite did to parameters is folded like anything else that a rule wrote."""
+    for node in exported.graph_module.graph.nodes:
+        if SOURCE_FILE in (node.meta.get("stack_trace") or ""):
+            node.meta.setdefault(EMITTED, "a rewritten forward")

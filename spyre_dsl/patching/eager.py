@@ -1,0 +1,148 @@
+"""Run expressions on live tensors: what ``forward``, ``parameters`` and ``output`` rewrites do.
+
+A module so rewritten is traced like any other: its new forward is a plain callable, and what torch.export sees of it
+are the ops that the rule names.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from spyre_dsl.graphs.sizes import Sizes, SymbolicSize, dtype_name
+from spyre_dsl.language.adapter import ForwardRewrite, ParametersRewrite
+from spyre_dsl.matching.environment import Environment, Stack
+from spyre_dsl.patching.overloads import PlannedCall
+from spyre_dsl.patching.writing import ExpressionWriter, refused
+
+
+SOURCE_FILE = __file__
+"""Stands in the stack trace of every op that is traced through this file."""
+
+
+class EagerWriter(ExpressionWriter):
+    """Carries out ops at once. ``like`` tells the device and dtype of constants."""
+
+    def __init__(self, environment: Environment, label: str, like: torch.Tensor | None) -> None:
+        is_float = like is not None and like.is_floating_point()
+        dtype = dtype_name(like.dtype) if is_float and like is not None else "float32"
+        super().__init__(environment, label, like.device if like is not None else torch.device("cpu"), dtype)
+        self.symbolic = Sizes()
+
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    def sizes(self, x: Any) -> tuple[Any, ...]:
+        return self.symbolic.shape(x)
+
+    def call(self, planned: PlannedCall) -> Any:
+        try:
+            return planned.overload(*_raw(planned.args), **_raw(planned.kwargs))
+        except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as problem:
+            raise refused(problem) from problem
+
+    def output(self, value: Any, index: int) -> Any:
+        return value[index] if isinstance(value, (list, tuple)) and -len(value) <= index < len(value) else None
+
+    def named(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return tuple(map(self.named, value))
+        return self.symbolic.of(value)
+
+    def plain(self, value: Any) -> Any:
+        return self.named(value)
+
+
+@dataclass(frozen=True)
+class ProgramForward:
+    """A ``forward`` program in place of a module's own; its names are the own forward's arguments."""
+
+    rewrite: ForwardRewrite
+    label: str
+    config: Any
+    stack: Stack | None
+
+    def __call__(self, module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        names = _arguments(type(module).forward, module, args, kwargs)
+        environment = Environment(self.config, self.stack, module)
+        writer = EagerWriter(environment, self.label, _first_float(names.values()))
+        for name, value in names.items():
+            writer.bind(name, value)
+        for binding in self.rewrite.program.bindings:
+            writer.bind(binding.name, writer.emit(binding.value))
+        results = tuple(_raw(writer.emit(result)) for result in self.rewrite.program.results)
+        return results[0] if len(results) == 1 else results
+
+
+@dataclass(frozen=True)
+class ParametersForward:
+    """A module's own forward (``inner``) with other parameters; ``output`` trims what it returns."""
+
+    rewrite: ParametersRewrite
+    label: str
+    config: Any
+    stack: Stack | None
+    inner: Callable[..., Any]
+
+    def __call__(self, module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        held = module._parameters
+        writer = EagerWriter(Environment(self.config, self.stack, module), self.label, _first_float(held.values()))
+        for line in self.rewrite.let:
+            writer.bind(line.name, writer.emit(line.value))
+        values = {line.name: writer.emit(line.value) for line in self.rewrite.values}
+        for name in values:
+            if name not in held:
+                raise writer.refuse(f"{type(module).__name__} has no parameter `{name}`")
+        output = self._run(module, values, args, kwargs)
+        if self.rewrite.output is None:
+            return output
+        writer.bind("output", output)
+        return _raw(writer.emit(self.rewrite.output))
+
+    def _run(
+        self, module: torch.nn.Module, values: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        held: dict[str, Any] = module._parameters
+        own = {name: held[name] for name in values}
+        held.update(values)
+        try:
+            return self.inner(module, *args, **kwargs)
+        finally:
+            held.update(own)
+
+
+def _arguments(
+    forward: Callable[..., Any], module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    signature = inspect.signature(forward)
+    bound = signature.bind(module, *args, **kwargs)
+    bound.apply_defaults()
+    names: dict[str, Any] = {}
+    for name, value in list(bound.arguments.items())[1:]:
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            names.update(value)
+        else:
+            names[name] = value
+    return names
+
+
+def _first_float(values: Any) -> torch.Tensor | None:
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    return next((tensor for tensor in tensors if tensor.is_floating_point()), tensors[0] if tensors else None)
+
+
+def _raw(value: Any) -> Any:
+    """Symbolic sizes as torch's own numbers."""
+    if isinstance(value, SymbolicSize):
+        return value.value
+    if isinstance(value, list):
+        return [_raw(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(map(_raw, value))
+    if isinstance(value, dict):
+        return {key: _raw(item) for key, item in value.items()}
+    return value

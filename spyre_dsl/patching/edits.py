@@ -1,0 +1,134 @@
+"""Rewrites that change a module as a whole: ``forward``, ``parameters``, ``attributes``, ``config`` and ``use``.
+
+They are carried out on the model itself, through a journal, before anything is captured: what the op rules then match
+is the model as edited. While planning, the journal takes them back at the end.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from spyre_dsl.blocks.registry import find_block
+from spyre_dsl.language.adapter import (
+    AttributesRewrite, ConfigRewrite, ForwardRewrite, Let, ParametersRewrite, UseRewrite,
+)  # fmt: skip
+from spyre_dsl.language.printing import show
+from spyre_dsl.matching.evaluate import evaluate
+from spyre_dsl.matching.no_match import EvaluationProblem
+from spyre_dsl.matching.rules import Match
+from spyre_dsl.matching.scope import MatchContext
+from spyre_dsl.patching.eager import ParametersForward, ProgramForward
+from spyre_dsl.patching.errors import RewriteError
+from spyre_dsl.patching.journal import Journal
+from spyre_dsl.patching.site import Site
+
+EDITS = (ForwardRewrite, ParametersRewrite, AttributesRewrite, ConfigRewrite, UseRewrite)
+NEW_FORWARD = (ForwardRewrite, ParametersRewrite, UseRewrite)
+"""The edits after which a module computes something else, so that it is exported and folded like an owner."""
+
+
+class ModelEdit:
+    """One module rule at one module."""
+
+    def __init__(self, match: Match) -> None:
+        self.match = match
+        self.path = match.owner
+        self.rewrite: Any = match.rule.rewrite
+        self.label = f"{match.adapter.name}/{match.rule.name}"
+
+    @property
+    def replaces_forward(self) -> bool:
+        return isinstance(self.rewrite, NEW_FORWARD)
+
+    def carry_out(self, model: torch.nn.Module, context: MatchContext, journal: Journal) -> None:
+        """Change the module at ``path`` of ``model``. Raises RewriteError, with whatever was done so far in ``journal``."""
+        module = model.get_submodule(self.path)
+        match self.rewrite:
+            case AttributesRewrite():
+                self._attributes(module, context, journal)
+            case ConfigRewrite():
+                self._config(module, context, journal)
+            case _:
+                forward = self._forward(module, context)
+                journal.set_attribute(module, "forward", types.MethodType(forward, module))
+
+    def site(self) -> Site:
+        """What a plan says about this edit."""
+        before, after = _texts(self.rewrite)
+        return Site(self.match.adapter.name, self.match.rule.name, self.path, self.path, "", before, after)
+
+    def _forward(self, module: torch.nn.Module, context: MatchContext) -> Any:
+        if isinstance(self.rewrite, ForwardRewrite):
+            return ProgramForward(self.rewrite, self.label, context.config, context.stack)
+        held = vars(module).get("forward")
+        inner = held.__func__ if isinstance(held, types.MethodType) else type(module).forward
+        if isinstance(self.rewrite, ParametersRewrite):
+            return ParametersForward(self.rewrite, self.label, context.config, context.stack, inner)
+        arguments = {line.name: self._value(line, context) for line in self.rewrite.arguments}
+        return find_block(self.rewrite.block).build(module, inner, arguments)
+
+    def _attributes(self, module: torch.nn.Module, context: MatchContext, journal: Journal) -> None:
+        for line in self.rewrite.values:
+            if not hasattr(module, line.name) or line.name in {*module._parameters, *module._buffers, *module._modules}:
+                raise RewriteError(f"{self.label}: {type(module).__name__} has no plain attribute `{line.name}`")
+            journal.set_attribute(module, line.name, self._value(line, context))
+
+    def _config(self, module: torch.nn.Module, context: MatchContext, journal: Journal) -> None:
+        config = getattr(module, "config", None) or context.config
+        for line in self.rewrite.values:
+            holder, name = _config_place(config, line.name, self.label)
+            journal.set_attribute(holder, name, self._value(line, context))
+
+    def _value(self, line: Let, context: MatchContext) -> Any:
+        value = evaluate(line.value, context.environment(self.path))
+        if isinstance(value, EvaluationProblem):
+            raise RewriteError(f"{self.label}: {line.name}: {value.text}")
+        return list(value) if isinstance(value, tuple) else value
+
+
+def edits_of(matches: Iterable[Match]) -> list[ModelEdit]:
+    """The edits among module matches, in order; a later one of the same kind at the same place gives way.
+
+    Attributes and configs come first, since a forward may be chosen by them.
+    """
+    taken: dict[tuple[Any, ...], ModelEdit] = {}
+    for match in matches:
+        if isinstance(match.rule.rewrite, EDITS):
+            edit = ModelEdit(match)
+            taken.setdefault(_place(edit), edit)
+    return sorted(taken.values(), key=lambda edit: edit.replaces_forward)
+
+
+def _place(edit: ModelEdit) -> tuple[Any, ...]:
+    if isinstance(edit.rewrite, (ForwardRewrite, UseRewrite)):
+        return (edit.path, "forward")
+    return (edit.path, type(edit.rewrite), tuple(line.name for line in edit.rewrite.values))
+
+
+def _config_place(config: Any, key: str, label: str) -> tuple[Any, str]:
+    """The (nested) config that holds ``key``, and the name it has there."""
+    *path, name = key.split(".")
+    for start in (config, getattr(config, "text_config", None)):
+        holder = start
+        for part in path:
+            holder = getattr(holder, part, None)
+        own = getattr(type(holder), "attribute_map", {}).get(name, name)
+        if holder is not None and own in vars(holder):
+            return holder, own
+    raise RewriteError(f"{label}: the config has no key `{key}`")
+
+
+def _texts(rewrite: Any) -> tuple[str, str]:
+    match rewrite:
+        case ForwardRewrite():
+            return "forward", "; ".join(f"return {show(result)}" for result in rewrite.program.results)
+        case UseRewrite():
+            shown = ", ".join(f"{line.name}={show(line.value)}" for line in rewrite.arguments)
+            return "forward", f"{rewrite.block}({shown})"
+        case _:
+            names = [line.name for line in rewrite.values]
+            return ", ".join(names), ", ".join(f"{line.name} = {show(line.value)}" for line in rewrite.values)

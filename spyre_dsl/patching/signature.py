@@ -1,0 +1,186 @@
+"""What a call looks like: its structure, its constants, and the kinds of its tensors.
+
+``flatten`` takes ``(args, kwargs)`` apart into tensor leaves and a hashable *structure* that holds everything else:
+containers, registered pytree nodes (caches, model outputs), and constants. Two calls with the same structure and the
+same leaf kinds run the same graph, as far as their sizes satisfy it.
+
+The functions here are written so that ``torch.compile`` can trace through them for calls without caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+Structure = tuple[Any, ...]
+"""``("leaf",)``, ``("constant", type, value)``, ``("tuple" | "list", children)``, ``("dict", keys, children)``,
+``("namedtuple", type, children)``, ``("node", type, context, children)`` or ``("argument", index)``."""
+
+LEAF: Structure = ("leaf",)
+
+
+class Opaque:
+    """An object that has no value to compare: equal to itself only."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Opaque) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __repr__(self) -> str:
+        return f"<{type(self.value).__name__}>"
+
+
+def flatten(value: Any, leaves: list[Any], arguments: tuple[Any, ...] = ()) -> Structure:
+    """The structure of ``value``; its tensors (and symbolic numbers) are appended to ``leaves``.
+
+    An object that is one of ``arguments`` becomes ``("argument", index)``: results that hand back what was passed
+    in keep its identity.
+    """
+    if isinstance(value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)):
+        leaves.append(value)
+        return LEAF
+    if value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
+        return ("constant", type(value), value)
+    for index, argument in enumerate(arguments):
+        if value is argument:
+            return ("argument", index)
+    kind = type(value)
+    if kind is tuple or kind is torch.Size:
+        return ("tuple", tuple([flatten(item, leaves, arguments) for item in value]))
+    if kind is list:
+        return ("list", tuple([flatten(item, leaves, arguments) for item in value]))
+    if kind is dict:
+        return ("dict", tuple(value.keys()), tuple([flatten(item, leaves, arguments) for item in value.values()]))
+    return _flatten_object(value, kind, leaves, arguments)
+
+
+def _flatten_object(value: Any, kind: type, leaves: list[Any], arguments: tuple[Any, ...]) -> Structure:
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return ("namedtuple", kind, tuple([flatten(item, leaves, arguments) for item in value]))
+    node = pytree.SUPPORTED_NODES.get(kind)
+    if node is not None:
+        children, context = node.flatten_fn(value)
+        return ("node", kind, freeze(context), tuple([flatten(child, leaves, arguments) for child in children]))
+    try:
+        hash(value)
+    except TypeError:
+        return ("constant", kind, Opaque(value))
+    return ("constant", kind, value)
+
+
+def unflatten(structure: Structure, leaves: Iterator[Any], arguments: tuple[Any, ...] = ()) -> Any:
+    """The inverse of ``flatten``; caches and model outputs are made anew."""
+    kind = structure[0]
+    if kind == "leaf":
+        return next(leaves)
+    if kind == "constant":
+        return structure[2].value if isinstance(structure[2], Opaque) else structure[2]
+    if kind == "argument":
+        return arguments[structure[1]]
+    if kind == "tuple":
+        return tuple([unflatten(child, leaves, arguments) for child in structure[1]])
+    if kind == "list":
+        return [unflatten(child, leaves, arguments) for child in structure[1]]
+    if kind == "dict":
+        return {key: unflatten(child, leaves, arguments) for key, child in zip(structure[1], structure[2])}
+    if kind == "namedtuple":
+        return structure[1](*[unflatten(child, leaves, arguments) for child in structure[2]])
+    children = [unflatten(child, leaves, arguments) for child in structure[3]]
+    return pytree.SUPPORTED_NODES[structure[1]].unflatten_fn(children, thaw(structure[2]))
+
+
+_LIST, _DICT, _CONSTANT = "list of context", "dict of context", "constant of context"
+
+
+def freeze(context: Any) -> Any:
+    """A hashable form of a pytree context; types are kept apart, so that ``1`` and ``True`` are two things."""
+    if type(context) is list:
+        return (_LIST, *map(freeze, context))
+    if type(context) is dict:
+        return (_DICT, *((key, freeze(value)) for key, value in context.items()))
+    try:
+        hash(context)
+    except TypeError:
+        context = Opaque(context)
+    return (_CONSTANT, type(context), context)
+
+
+def thaw(frozen: Any) -> Any:
+    """The inverse of ``freeze``."""
+    tag, *items = frozen
+    if tag == _LIST:
+        return [thaw(item) for item in items]
+    if tag == _DICT:
+        return {key: thaw(value) for key, value in items}
+    return items[1].value if isinstance(items[1], Opaque) else items[1]
+
+
+def mutable_arguments(value: Any) -> list[Any]:
+    """The objects in ``(args, kwargs)`` that a forward may change and the caller may look at afterwards: its caches."""
+    found: list[Any] = []
+    _collect_mutable(value, found)
+    return found
+
+
+def _collect_mutable(value: Any, found: list[Any]) -> None:
+    if value is None or isinstance(value, (torch.Tensor, bool, int, float, str)):
+        return
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            _collect_mutable(item, found)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _collect_mutable(item, found)
+    elif _is_registered_object(value) and all(value is not other for other in found):
+        found.append(value)
+
+
+def _is_registered_object(value: Any) -> bool:
+    return type(value) in pytree.SUPPORTED_NODES and hasattr(value, "__dict__")
+
+
+def leaf_kind(leaf: Any) -> tuple[Any, ...]:
+    """What a graph depends on in a leaf, beside its sizes: dtype, device, rank, and which dimensions are 1.
+
+    torch.export never generalises over size 1, so those dimensions are part of the signature.
+    """
+    if isinstance(leaf, torch.Tensor):
+        return (leaf.dtype, leaf.device.type, tuple([bool(size == 1) for size in leaf.shape]))
+    return (type(leaf),)
+
+
+def describe(structure: Structure, leaves: list[Any]) -> str:
+    """A signature for people: ``(float32[2, 16, 64], None), {...}``."""
+    shown = iter([_describe_leaf(leaf) for leaf in leaves])
+    return _describe(structure, shown)
+
+
+def _describe_leaf(leaf: Any) -> str:
+    if isinstance(leaf, torch.Tensor):
+        return f"{str(leaf.dtype).removeprefix('torch.')}[{', '.join(map(str, leaf.shape))}]"
+    return str(leaf)
+
+
+def _describe(structure: Structure, leaves: Iterator[str]) -> str:
+    kind = structure[0]
+    if kind == "leaf":
+        return next(leaves)
+    if kind == "constant":
+        return repr(structure[2])
+    if kind == "dict":
+        items = (f"{key}={_describe(child, leaves)}" for key, child in zip(structure[1], structure[2]))
+        return "{" + ", ".join(items) + "}"
+    children = [_describe(child, leaves) for child in structure[-1]] if kind != "argument" else []
+    if kind == "node":
+        return f"{structure[1].__name__}({', '.join(children)})"
+    return f"[{', '.join(children)}]" if kind == "list" else f"({', '.join(children)})"
