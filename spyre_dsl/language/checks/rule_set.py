@@ -9,12 +9,10 @@ from spyre_dsl.language.checks.view import EMPTY_SOURCE, AdapterView
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.overlap import Overlap, hidden, overlaps
-from spyre_dsl.language.printing import show
 from spyre_dsl.language.rule_terms import RuleTerms
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
 from spyre_dsl.language.termination import cycles
-from spyre_dsl.language.witness import expression_of
 
 
 @set_check("SD401", "SD402", "SD403", "SD404")
@@ -46,6 +44,9 @@ def _overlap(overlap: Overlap) -> Diagnostic:
     if overlap.witness is None:
         message = f"this rule and {other} change the same modules, and nothing says which goes first"
     else:
+        from spyre_dsl.language.printing import show  # needed only where there is something to report
+        from spyre_dsl.language.witness import expression_of
+
         witness = show(expression_of(overlap.witness))
         message = f"this rule and {other} both match `{witness}`, and nothing says which goes first"
     label = "give one of them a `priority`, or guards that exclude each other"

@@ -1,0 +1,105 @@
+"""The classes and config keys of the installed transformers and torch, read from their source text.
+
+Reading some hundred files takes a second; importing the packages would take several, and run their code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+_CLASS = re.compile(r"^class\s+(\w+)", re.MULTILINE)
+_KEY = re.compile(
+    r"""^[ ]{4}([a-z]\w*)[ ]*[:=]|^\s+self\.([a-z]\w*)[ ]*(?::[^=\n]+)?=(?!=)|["']([a-z]\w*)["'][ ]*:[ ]*["']\w+["']""", re.MULTILINE
+)
+"""A key is a field of a config class, an attribute that its constructor sets, or an entry of its ``attribute_map``."""
+
+_MODEL_TYPE = re.compile(r"""^\s+model_type(?:\s*:\s*\w+)?\s*=\s*["']([\w.-]+)["']""", re.MULTILINE)
+_PARENT = re.compile(r"^from \.\.(?:models\.)?(\w+)\.configuration_|^from \.\.(\w+) import ", re.MULTILINE)
+
+
+class NotInstalled(Exception):
+    """A package whose source is needed is not installed; the message names it."""
+
+
+@dataclass(frozen=True)
+class ConfigKeys:
+    """The keys of configs: those of each model type, and all there are."""
+
+    by_model_type: Mapping[str, frozenset[str]]
+    all: frozenset[str]
+
+
+def package_directory(name: str) -> Path:
+    """Where a package is installed.
+
+    Raises:
+        NotInstalled: it is not.
+    """
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise NotInstalled(f"{name} is not installed")
+    return Path(spec.origin).parent
+
+
+@cache
+def module_classes() -> frozenset[str]:
+    """The qualified names of all classes in torch.nn and in the modelling files of transformers.
+
+    Raises:
+        NotInstalled: torch or transformers is not installed.
+    """
+    torch, transformers = package_directory("torch"), package_directory("transformers")
+    found: set[str] = set()
+    for path in (torch / "nn" / "modules").glob("*.py"):
+        names = _CLASS.findall(_text(path))
+        found.update(f"torch.nn.modules.{path.stem}.{name}" for name in names)
+        found.update(f"torch.nn.{name}" for name in names)
+    files = [*transformers.glob("models/*/modeling_*.py"), *(transformers / name for name in _SHARED)]
+    for path in files:
+        if path.is_file():
+            module = ".".join(("transformers", *path.relative_to(transformers).with_suffix("").parts))
+            found.update(f"{module}.{name}" for name in _CLASS.findall(_text(path)))
+    return frozenset(found)
+
+
+_SHARED = ("activations.py", "pytorch_utils.py", "modeling_layers.py", "modeling_utils.py")
+"""Files of transformers outside ``models`` that define modules."""
+
+
+@cache
+def config_keys() -> ConfigKeys:
+    """The config keys of all model types.
+
+    Raises:
+        NotInstalled: transformers is not installed.
+    """
+    transformers = package_directory("transformers")
+    base = _keys(_text(transformers / "configuration_utils.py"))
+    texts: dict[str, str] = {}
+    for path in sorted(transformers.glob("models/*/configuration_*.py")):
+        texts[path.parent.name] = texts.get(path.parent.name, "") + _text(path)
+    by_type: dict[str, frozenset[str]] = {}
+    for folder, text in texts.items():
+        keys = base | _keys(text)
+        for parent in _parents(text):
+            keys |= _keys(texts.get(parent, ""))
+        for model_type in (folder, *_MODEL_TYPE.findall(text)):
+            by_type[model_type] = by_type.get(model_type, frozenset()) | keys
+    return ConfigKeys(by_type, frozenset(base.union(*by_type.values())))
+
+
+def _keys(text: str) -> frozenset[str]:
+    return frozenset(name for groups in _KEY.findall(text) for name in groups if name)
+
+
+def _parents(text: str) -> Iterator[str]:
+    return (one or other for one, other in _PARENT.findall(text))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
