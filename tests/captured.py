@@ -18,8 +18,9 @@ from spyre_dsl.graphs.node import CanonicalGraph
 def traced(function: Callable[..., Any], *inputs: torch.Tensor, dynamic: bool = False) -> CanonicalGraph:
     """The canonical graph of a function of tensors; with ``dynamic`` every dimension is a symbol."""
     mode = "symbolic" if dynamic else "fake"
+    apart = [item.clone() for item in inputs]  # one tensor given twice would be traced as one input
     with torch.no_grad():
-        return canonicalize(make_fx(function, tracing_mode=mode, pre_dispatch=True)(*inputs))
+        return canonicalize(make_fx(function, tracing_mode=mode, pre_dispatch=True)(*apart))
 
 
 def ops(graph: CanonicalGraph) -> list[str]:
