@@ -16,7 +16,8 @@ import yaml
 
 from spyre_sim.stacks import StackError, UnknownStack, diff, facts, load_stack, stack_names
 from spyre_sim.stacks.model import base_name
-from spyre_sim.stacks.validation import SCHEMA_FILE, problems_of
+from spyre_sim.stacks.validation import SCHEMA_FILE, duplicate_keys, problems_of
+from spyre_sim.stacks.yaml_files import compose
 
 FOLDER = SCHEMA_FILE.parent
 JUNE = load_stack("2026-06")
@@ -163,6 +164,19 @@ def test_every_entry_has_ascending_dates_and_known_dtype_sets():
             assert entry["kind"] not in ("native", "custom", "decomposed") or entry["dtypes"], op
     assert set(raw["aliases"].values()) <= set(raw["ops"])
     assert not set(raw["aliases"]) & set(raw["ops"]) - {"empty"}
+
+
+@pytest.mark.parametrize("name", ["ops", "defects", "numerics", "constants", "dtypes"])
+def test_no_fact_stands_twice(name):
+    assert list(duplicate_keys(compose((FOLDER / "facts" / f"{name}.yaml").read_text()))) == []
+
+
+@pytest.mark.parametrize("name", ["numerics", "constants", "dtypes"])
+def test_dated_facts_start_with_the_first_snapshot_and_ascend(name):
+    for key, value in yaml.safe_load((FOLDER / "facts" / f"{name}.yaml").read_text()).items():
+        if isinstance(value, list):
+            days = [entry["since"] for entry in value]
+            assert days[0] == date(2025, 11, 21) and days == sorted(set(days)), key
 
 
 # ---- numerics, constants, dtypes

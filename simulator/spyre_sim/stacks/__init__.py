@@ -8,12 +8,14 @@ from __future__ import annotations
 from .difference import StackDifference, diff
 from .loading import StackError, UnknownStack, load_stack, stack_names
 from .model import Constants, Defect, Numerics, OpStatus, Restriction, Stack
+from .validation import Problem, problems_of
 
 __all__ = [
     "Constants",
     "Defect",
     "Numerics",
     "OpStatus",
+    "Problem",
     "Restriction",
     "Stack",
     "StackDifference",
@@ -21,5 +23,6 @@ __all__ = [
     "UnknownStack",
     "diff",
     "load_stack",
+    "problems_of",
     "stack_names",
 ]

@@ -48,7 +48,7 @@ def problems_of(path: Path) -> tuple[Problem, ...]:
         return (Problem(1, str(error)),)
     found = [Problem(_line(root, where), message) for where, message in _schema_errors(profile)]
     found += [Problem(_line(root, where), message) for where, message in _unknown_names(profile)]
-    found += [Problem(line, message) for line, message in _duplicates(root)]
+    found += [Problem(line, message) for line, message in duplicate_keys(root)]
     return tuple(sorted(set(found), key=lambda problem: (problem.line, problem.message)))
 
 
@@ -135,7 +135,8 @@ def _line(root: yaml.Node | None, where: Where) -> int:
     return line + 1
 
 
-def _duplicates(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
+def duplicate_keys(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
+    """Keys that stand twice in one mapping, with the line of the second: YAML would take the last in silence."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
@@ -143,7 +144,7 @@ def _duplicates(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
                 if key.value in seen:
                     yield key.start_mark.line + 1, f"the key {key.value!r} is there twice"
                 seen.add(key.value)
-            yield from _duplicates(value)
+            yield from duplicate_keys(value)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            yield from _duplicates(item)
+            yield from duplicate_keys(item)
