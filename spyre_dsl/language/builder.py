@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from spyre_dsl.language.adapter import (
     Adapter, AttributesRewrite, ConfigClause, ConfigRewrite, ForwardRewrite, Gap, Let, Match, MathClaim, OpRewrite,
@@ -17,7 +16,7 @@ from spyre_dsl.language.adapter import (
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.document import MappingNode, Node, Scalar, SequenceNode, plain, resolve
-from spyre_dsl.language.parser import SyntaxProblem, parse_expression, parse_program
+from spyre_dsl.language.parser import SyntaxProblem, parse_expression, recover_program
 from spyre_dsl.language.scalars import offsets_of
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.suggest import nearest
@@ -100,20 +99,22 @@ class _Builder:
         if not isinstance(node, Scalar) or id(node) in self.unusable:
             return Broken(node.span if node is not None else Span(0, 0))
         if id(node) not in self.parsed:  # an alias stands for the same node, and has the same mistakes
-            self.parsed[id(node)] = self.parse(node, parse_expression)
+            self.parsed[id(node)] = self.parse(node)
         return self.parsed[id(node)]
 
     def optional(self, parent: MappingNode | None, key: str) -> Expression | None:
         return self.expression(parent.get(key)) if parent is not None and parent.key(key) is not None else None
 
-    def parse(self, node: Scalar, parse: Callable[..., Any]) -> Any:
-        offsets = offsets_of(node, self.source.text)
+    def parse(self, node: Scalar) -> Expression:
         try:
-            return parse(node.value, offsets)
+            return parse_expression(node.value, offsets_of(node, self.source.text))
         except SyntaxProblem as problem:
-            code = "SD003" if problem.limit else "SD201"
-            self.report(code, problem.span, problem.message, problem.label, problem.suggestion)
+            self.syntax_problem(problem)
             return Broken(node.span)
+
+    def syntax_problem(self, problem: SyntaxProblem) -> None:
+        code = "SD003" if problem.limit else "SD201"
+        self.report(code, problem.span, problem.message, problem.label, problem.suggestion)
 
     def lets(self, parent: MappingNode | None, key: str) -> tuple[Let, ...]:
         mapping = self.mapping(parent, key)
@@ -218,8 +219,11 @@ class _Builder:
 
     def forward_rewrite(self, node: MappingNode, span: Span) -> Rewrite:
         text = self.get(node, "forward")
-        parsed = self.parse(text, parse_program) if isinstance(text, Scalar) else Broken(span)
-        program = parsed if isinstance(parsed, Program) else Program((), (parsed,), parsed.span)
+        if not isinstance(text, Scalar):
+            return ForwardRewrite(Program((), (Broken(span),), span), span)
+        program, problems = recover_program(text.value, offsets_of(text, self.source.text))
+        for problem in problems:
+            self.syntax_problem(problem)
         return ForwardRewrite(program, span)
 
     def parameters_rewrite(self, node: MappingNode, span: Span) -> Rewrite:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GRAMMAR = Path(__file__).with_name("expressions.lark")
 TABLES = Path(__file__).with_name("expression_tables.py")
-STARTS = ("expression", "program")
+STARTS = ("expression", "program", "binding", "result")
 HEADER = '''"""Written by ``python -m spyre_dsl.language.grammar`` from ``expressions.lark``; not edited by hand."""
 
 # ruff: noqa: E501

@@ -6,41 +6,20 @@ The grammar is ``expressions.lark``. Spans of nodes are offsets in the file: the
 
 from __future__ import annotations
 
-from math import isinf
 from typing import Any
 
-from spyre_dsl.language.automaton import Action, Token, Unexpected, run, tokenize
+from spyre_dsl.language.automaton import END, Token, Unexpected, run, tokenize
+from spyre_dsl.language.reductions import ACTIONS, SyntaxProblem
 from spyre_dsl.language.scalars import OffsetMap
-from spyre_dsl.language.syntax import (
-    Attribute, Binary, Binding, Boolean, Call, Capture, Compare, Conditional, Expression, Index, Keyword,
-    ListExpression, Logical, Name, NoneLiteral, Number, Program, Span, String, Unary, Wildcard, children,
-)  # fmt: skip
-from spyre_dsl.language.syntax_hints import explain
+from spyre_dsl.language.syntax import Binding, Broken, Expression, Program, Span, children
+
+__all__ = ["MAX_DEPTH", "MAX_LENGTH", "SyntaxProblem", "parse_expression", "parse_program", "recover_program"]
 
 MAX_LENGTH = 10_000
 """The longest expression or program, in characters."""
 
 MAX_DEPTH = 100
 """How deep an expression may nest; everything behind the parser may recurse over a tree without a thought."""
-
-MAX_DIGITS = 40
-ROOTS = ("self", "config", "stack")
-"""The roots of attribute paths."""
-
-ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
-"""The escapes that a string in an expression knows."""
-
-
-class SyntaxProblem(Exception):
-    """A text that is no expression: where in the file, what is wrong, and what would mend it."""
-
-    def __init__(self, span: Span, message: str, label: str = "", suggestion: str | None = None, *, limit: bool = False):
-        super().__init__(message)
-        self.span = span
-        self.message = message
-        self.label = label
-        self.suggestion = suggestion
-        self.limit = limit
 
 
 def parse_expression(text: str, offsets: OffsetMap | int = 0) -> Expression:
@@ -53,7 +32,9 @@ def parse_expression(text: str, offsets: OffsetMap | int = 0) -> Expression:
     Raises:
         SyntaxProblem: the text is no expression, or too long (``MAX_LENGTH``), or too deep (``MAX_DEPTH``).
     """
-    tree: Expression = _parse(text, offsets, "expression")
+    where = _map(offsets)
+    _refuse_long(text, where)
+    tree: Expression = _run(text, "expression", where)
     return tree
 
 
@@ -63,194 +44,107 @@ def parse_program(text: str, offsets: OffsetMap | int = 0) -> Program:
     Raises:
         SyntaxProblem: as :func:`parse_expression`, at the first mistake.
     """
-    tree: Program = _parse(text, offsets, "program")
+    where = _map(offsets)
+    _refuse_long(text, where)
+    tree: Program = _run(text, "program", where)
     return tree
 
 
-def _parse(text: str, offsets: OffsetMap | int, start: str) -> Any:
-    where = OffsetMap.shift(offsets) if isinstance(offsets, int) else offsets
+def recover_program(text: str, offsets: OffsetMap | int = 0) -> tuple[Program, list[SyntaxProblem]]:
+    """The tree of a program as far as it can be read, and the first mistake of every statement.
+
+    A statement that cannot be read is :class:`~spyre_dsl.language.syntax.Broken`, under its name if it has one.
+    """
+    where = _map(offsets)
+    try:
+        return parse_program(text, where), []
+    except SyntaxProblem as problem:
+        first = problem
+        if problem.limit and len(text) > MAX_LENGTH:
+            return Program((), (Broken(where.span(0, len(text))),), where.span(0, len(text))), [problem]
+    problems: list[SyntaxProblem] = []
+    bindings: list[Binding] = []
+    results: tuple[Expression, ...] = ()
+    for statement in _statements(tokenize(text)):
+        kind = statement[0][0]
+        span = where.span(statement[0][2], statement[-1][2])
+        try:
+            if kind == "RETURN":
+                results = tuple(_run(text, "result", where, statement))
+            else:
+                bindings.append(_run(text, "binding" if kind == "LET" else "program", where, statement))
+        except SyntaxProblem as problem:
+            problems.append(problem)
+            if kind == "RETURN":
+                results = (Broken(span),)
+            elif kind == "LET" and statement[1][0] == "NAME":
+                _, name, start, end = statement[1]
+                bindings.append(Binding(name, Broken(span), span, where.span(start, end)))
+    if not problems:  # each statement is one, but not in this order
+        problems.append(first)
+    whole = where.span(0, len(text))
+    return Program(tuple(bindings), results or (Broken(whole),), whole), problems
+
+
+def _statements(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens of each statement, with an end token of its own where its last token ends."""
+    statements: list[list[Token]] = []
+    for token in tokens[:-1]:
+        if token[0] in ("LET", "RETURN") or not statements:
+            statements.append([])
+        statements[-1].append(token)
+    return [[*statement, (END, "", statement[-1][3], statement[-1][3])] for statement in statements]
+
+
+def _map(offsets: OffsetMap | int) -> OffsetMap:
+    return OffsetMap.shift(offsets) if isinstance(offsets, int) else offsets
+
+
+def _refuse_long(text: str, where: OffsetMap) -> None:
     if len(text) > MAX_LENGTH:
         message = f"the expression has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
         raise SyntaxProblem(where.span(0, 1), message, "starts here", limit=True)
-    tokens = _tokens(text, where)
+
+
+def _placed(text: str, where: OffsetMap, tokens: list[Token] | None) -> list[Token]:
+    """Tokens (those of the whole text if there are none yet) at their places in the file."""
+    base = where.base
+    if base is not None and tokens is None:
+        return tokenize(text, base)
+    return [(kind, value, *_place(where, start, end)) for kind, value, start, end in tokens or tokenize(text)]
+
+
+def _place(where: OffsetMap, start: int, end: int) -> tuple[int, int]:
+    span = where.span(start, end)
+    return span.start, span.end
+
+
+def _run(text: str, start: str, where: OffsetMap, tokens: list[Token] | None = None) -> Any:
+    """The tree of ``start`` over ``tokens`` (offsets in ``text``), or over the whole text."""
+    placed = _placed(text, where, tokens)
     try:
-        tree = run(tokens, start, ACTIONS)
+        tree = run(placed, start, ACTIONS)
     except Unexpected as unexpected:
-        slip = explain(text, tokenize(text), unexpected.position, unexpected.expected(), start)
-        raise SyntaxProblem(where.span(slip.start, slip.end), slip.message, slip.label, slip.suggestion) from None
-    if len(tokens) > MAX_DEPTH:
+        from spyre_dsl.language.syntax_hints import explain  # only needed when something is wrong
+
+        slip = explain(text, tokens or tokenize(text), unexpected.position, unexpected.expected(), start)
+        span = where.span(slip.start, slip.end)
+        raise SyntaxProblem(span, slip.message, slip.label, slip.suggestion) from None
+    if len(placed) > MAX_DEPTH:
         _refuse_deep(tree)
     return tree
 
 
-def _tokens(text: str, where: OffsetMap) -> list[Token]:
-    base = where.base
-    if base is not None:
-        return tokenize(text, base)
-    return [(kind, value, where.start(start), where.end(end)) for kind, value, start, end in tokenize(text)]
-
-
-def _refuse_deep(tree: Expression | Program) -> None:
+def _refuse_deep(tree: Any) -> None:
     if isinstance(tree, Program):
-        roots = [*(binding.value for binding in tree.bindings), *tree.results]
+        level: list[Expression] = [*(binding.value for binding in tree.bindings), *tree.results]
+    elif isinstance(tree, list):
+        level = tree
     else:
-        roots = [tree]
-    level = roots
+        level = [tree.value if isinstance(tree, Binding) else tree]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in children(node)]
         if not level:
             return
     message = f"the expression nests deeper than {MAX_DEPTH} levels"
     raise SyntaxProblem(level[0].span, message, "too deep", limit=True)
-
-
-# What each reduction of the grammar makes of its parts `v` (the token, for a terminal), between `s` and `e` in the file.
-
-
-def _binary(v: list[Any], s: int, e: int) -> Expression:
-    return Binary(v[1][1], v[0], v[2], Span(s, e))
-
-
-def _logical(v: list[Any], s: int, e: int) -> Expression:
-    return Logical(v[1][1], v[0], v[2], Span(s, e))
-
-
-def _compare(v: list[Any], s: int, e: int) -> Expression:
-    return Compare(v[1][1], v[0], v[2], Span(s, e))
-
-
-def _not_in(v: list[Any], s: int, e: int) -> Token:
-    return ("NOT_IN", "not in", s, e)
-
-
-def _compare_further(v: list[Any], s: int, e: int) -> Expression:
-    """``a < b`` followed by ``< c`` is ``a < b and b < c``."""
-    chain = v[0]
-    middle = chain.right.right if isinstance(chain, Logical) else chain.right
-    further = Compare(v[1][1], middle, v[2], Span(middle.span.start, e))
-    return Logical("and", chain, further, Span(s, e))
-
-
-def _unary(v: list[Any], s: int, e: int) -> Expression:
-    """A minus before a literal becomes part of it, so that ``-1`` is a number everywhere."""
-    operator, operand = v[0][1], v[1]
-    if operator == "-" and isinstance(operand, Number) and operand.value >= 0:
-        return Number(-operand.value, Span(s, e))
-    return Unary(operator, operand, Span(s, e))
-
-
-def _conditional(v: list[Any], s: int, e: int) -> Expression:
-    return Conditional(v[2], v[0], v[4], Span(s, e))
-
-
-def _index(v: list[Any], s: int, e: int) -> Expression:
-    return Index(v[0], v[2], Span(s, e))
-
-
-def _number(v: list[Any], s: int, e: int) -> Expression:
-    text = v[0][1]
-    if len(text) > MAX_DIGITS:
-        raise SyntaxProblem(Span(s, e), f"a number has at most {MAX_DIGITS} characters", "too long", limit=True)
-    if text.isdigit():
-        return Number(int(text), Span(s, e))
-    value = float(text)
-    if isinf(value):
-        raise SyntaxProblem(Span(s, e), f"`{text}` is too large for a float64", "too large", limit=True)
-    return Number(value, Span(s, e))
-
-
-def _string(v: list[Any], s: int, e: int) -> Expression:
-    body = v[0][1][1:-1]
-    if "\\" not in body:
-        return String(body, Span(s, e))
-    pieces: list[str] = []
-    characters = iter(body)
-    for character in characters:
-        if character == "\\":
-            escaped = next(characters)
-            if escaped not in ESCAPES:
-                message = f"unknown escape `\\{escaped}` in a string"
-                raise SyntaxProblem(Span(s, e), message, 'known are \\n \\t \\\\ \\" \\\'')
-            character = ESCAPES[escaped]
-        pieces.append(character)
-    return String("".join(pieces), Span(s, e))
-
-
-def _dotted(v: list[Any], s: int, e: int) -> Expression:
-    text = v[0][1]
-    root, *path = text.split(".")
-    if root in ROOTS:
-        return Attribute(root, tuple(path), Span(s, e))
-    if root == "torch":
-        raise SyntaxProblem(Span(s, e), f"`{text}` is written without `torch.`", f"write `{path[-1]}`", path[-1])
-    message = f"`{text}` is not a value: only self, config and stack have attributes"
-    raise SyntaxProblem(Span(s, e), message, "a dotted name is otherwise a function and needs its arguments in parentheses")
-
-
-def _call(v: list[Any], s: int, e: int) -> Expression:
-    args: list[Expression] = []
-    keywords: list[Keyword] = []
-    for part in v[2] if len(v) == 4 else ():
-        if isinstance(part, Keyword):
-            if any(part.name == other.name for other in keywords):
-                raise SyntaxProblem(part.name_span, f"argument `{part.name}` is given twice", "the second time")
-            keywords.append(part)
-        elif keywords:
-            message = "an argument without a name cannot follow one with a name"
-            raise SyntaxProblem(part.span, message, f"move it before `{keywords[0].name}=`, or name it")
-        else:
-            args.append(part)
-    _, function, start, end = v[0]
-    return Call(function, tuple(args), tuple(keywords), Span(s, e), Span(start, end))
-
-
-def _keyword(v: list[Any], s: int, e: int) -> Keyword:
-    _, name, start, end = v[0]
-    return Keyword(name, v[2], Span(s, e), Span(start, end))
-
-
-def _binding(v: list[Any], s: int, e: int) -> Binding:
-    _, name, start, end = v[1]
-    return Binding(name, v[3], Span(s, e), Span(start, end))
-
-
-def _list_of(v: list[Any]) -> list[Any]:
-    """A left-recursive list: its head is a list that nobody else holds."""
-    v[0].append(v[-1])
-    items: list[Any] = v[0]
-    return items
-
-
-ACTIONS: dict[str, Action] = {
-    "binary": _binary,
-    "logical": _logical,
-    "compare": _compare,
-    "compare_further": _compare_further,
-    "not_in": _not_in,
-    "unary": _unary,
-    "conditional": _conditional,
-    "index": _index,
-    "number": _number,
-    "string": _string,
-    "true": lambda v, s, e: Boolean(True, Span(s, e)),
-    "false": lambda v, s, e: Boolean(False, Span(s, e)),
-    "none": lambda v, s, e: NoneLiteral(Span(s, e)),
-    "capture": lambda v, s, e: Capture(v[0][1][1:], Span(s, e)),
-    "wildcard": lambda v, s, e: Wildcard(Span(s, e)),
-    "name": lambda v, s, e: Name(v[0][1], Span(s, e)),
-    "dotted": _dotted,
-    "call": _call,
-    "call_without_arguments": _call,
-    "empty_list": lambda v, s, e: ListExpression((), Span(s, e)),
-    "list": lambda v, s, e: ListExpression(tuple(v[1]), Span(s, e)),
-    "group": lambda v, s, e: v[1],
-    "keyword": _keyword,
-    "first": lambda v, s, e: [v[0]],
-    "following": lambda v, s, e: _list_of(v),
-    "following_comma": lambda v, s, e: _list_of(v),
-    "trailing_comma": lambda v, s, e: v[0],
-    "binding": _binding,
-    "result": lambda v, s, e: v[1],
-    "program": lambda v, s, e: Program(tuple(v[0]), tuple(v[1]), Span(s, e)),
-    "program_without_bindings": lambda v, s, e: Program((), tuple(v[0]), Span(s, e)),
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spyre_dsl.language.parser import ESCAPES
+from spyre_dsl.language.reductions import ESCAPES
 from spyre_dsl.language.syntax import (
     Attribute, Binary, Boolean, Broken, Call, Capture, Compare, Conditional, Expression, Index, Keyword, ListExpression,
     Logical, Name, NoneLiteral, Number, Program, String, Unary, Wildcard,
