@@ -36,8 +36,12 @@ class Gap:
     @property
     def group(self) -> tuple[str, str, str, str]:
         """What repeats over the layers of a model: the op, its place without layer numbers, the line, the fact."""
-        path = ".".join("*" if part.isdigit() else part for part in self.refused.module_path.split("."))
-        return (self.refused.op, path, self.refused.source_line, self.refused.fact)
+        return (self.refused.op, without_layers(self.refused.module_path), self.refused.source_line, self.refused.fact)
+
+
+def without_layers(module_path: str) -> str:
+    """``encoder.layer.3.output`` as ``encoder.layer.*.output``."""
+    return ".".join("*" if part.isdigit() else part for part in module_path.split("."))
 
 
 @dataclass(frozen=True, slots=True)

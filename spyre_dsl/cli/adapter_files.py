@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.collection import load
-from spyre_dsl.language.diagnostics import SpyreDslError
+from spyre_dsl.language.diagnostics import RuleError, SpyreDslError
 from spyre_dsl.language.resources import resource
 from spyre_dsl.language.suggest import nearest
 
 if TYPE_CHECKING:
     from spyre_sim import Stack
 
+UNUSABLE = 2
 LOCAL = Path("adapters.d")
 
 
@@ -26,6 +28,18 @@ def default_folder() -> Path:
 def load_adapters(paths: Sequence[str] = ()) -> AdapterSet:
     """The checked adapters of ``paths``, or the default ones. Raises as ``spyre_dsl.load`` does."""
     return load(*(paths or [default_folder()]))
+
+
+def complain(problem: Exception) -> int:
+    """Tell the user what makes the input unusable, rule files with carets under their errors; the exit code."""
+    if isinstance(problem, RuleError):
+        from spyre_dsl.cli.reporters import Findings, find_reporter
+
+        findings = Findings(problem.diagnostics, len({found.source.name for found in problem.diagnostics}))
+        print(find_reporter("text")(findings, colour=sys.stderr.isatty()), file=sys.stderr, end="")
+    else:
+        print(f"error: {problem}", file=sys.stderr)
+    return UNUSABLE
 
 
 def load_stack(name: str) -> Stack:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from spyre_dsl.assessment.report import Report
     from spyre_dsl.cli.progress import Progress
     from spyre_dsl.models.loading import LoadedModel
-
-UNUSABLE = 2
 
 
 def add_parser(subparsers: Any) -> None:
@@ -56,6 +53,7 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, positional: bool = T
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
+    from spyre_dsl.cli.adapter_files import complain
     from spyre_dsl.cli.progress import Progress
 
     try:
@@ -64,8 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.report is not None:
             arguments.report.write_text(text + "\n", encoding="utf-8")
     except (SpyreDslError, OSError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return UNUSABLE
+        return complain(problem)
     print(text if arguments.json else _text(report))
     return report.exit_code
 

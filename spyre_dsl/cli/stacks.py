@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from spyre_dsl.language.diagnostics import SpyreDslError
@@ -31,7 +30,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
-    from spyre_dsl.cli.adapter_files import load_stack
+    from spyre_dsl.cli.adapter_files import complain, load_stack
 
     try:
         if arguments.action == "diff":
@@ -42,8 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         rows = [_summary(load_stack(name)) for name in stack_names()]
     except SpyreDslError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
+        return complain(problem)
     print(json.dumps(rows, indent=2) if arguments.json else "\n".join(map(_row_text, rows)))
     return 0
 

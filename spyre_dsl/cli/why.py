@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -37,12 +36,13 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns the exit code."""
+    from spyre_dsl.cli.adapter_files import complain
+
     try:
         rule, path = _split_names(arguments)
         attempts = _attempts(arguments, rule, path)
     except (SpyreDslError, OSError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
+        return complain(problem)
     shown = attempts if arguments.all or arguments.json else attempts[:SHOWN]
     print(json.dumps(list(map(_json, shown)), indent=2) if arguments.json else _text(shown, len(attempts)))
     return 0 if any(attempt.matched for attempt in attempts) else 1

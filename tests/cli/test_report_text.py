@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 from spyre_dsl.assessment.gaps import Gap, MetDefect
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
@@ -15,11 +16,16 @@ BARE = Report("a/b", "package", 22_700_000, "2026-06", "sim", (4, 26), PLANNED, 
 
 
 class Plan:
-    patches = ()
     unmatched = ("my-cube/cube: matched nothing, 2 sites expected",)
 
-    def __str__(self) -> str:
-        return "adapter  rule\nmy-cube  cube\n"
+    def __init__(self, *patches: SimpleNamespace) -> None:
+        self.patches = patches
+
+
+def patch(layer: int, **values: str) -> SimpleNamespace:
+    place = {"owner": f"layer.{layer}", "module_path": f"layer.{layer}.act", "source_line": "gpt2.py:7"}
+    code = {"adapter": "my-cube", "rule": "cube", "before": "pow($x, 3)", "after": "mul(mul($x, $x), $x)"}
+    return SimpleNamespace(**{**place, **code, **values})
 
 
 def refused(layer: int) -> Gap:
@@ -45,9 +51,28 @@ def test_the_last_line_is_the_verdict() -> None:
         assert last.startswith(f"verdict: {word}: ") and last.endswith("(1.2 s)")
 
 
-def test_the_plan_is_shown_with_its_warnings() -> None:
-    text = render(replace(BARE, plan=Plan()))
-    assert "my-cube  cube\nwarning: my-cube/cube: matched nothing, 2 sites expected" in text
+def test_the_plan_is_a_table_in_which_layers_are_counted() -> None:
+    text = render(replace(BARE, plan=Plan(patch(0), patch(1), patch(0, rule="other", source_line="gpt2.py:8"))))
+    assert text.split("\n\n")[1].splitlines() == [
+        "plan: 3 patches in 2 modules",
+        "  adapter/rule   module path  source line  places",
+        "  my-cube/cube   layer.*.act  gpt2.py:7    x 2",
+        "      - pow($x, 3)",
+        "      + mul(mul($x, $x), $x)",
+        "  my-cube/other  layer.*.act  gpt2.py:8    x 1",
+        "      - pow($x, 3)",
+        "      + mul(mul($x, $x), $x)",
+        "warning: my-cube/cube: matched nothing, 2 sites expected",
+    ]
+
+
+def test_long_code_is_cut() -> None:
+    text = render(replace(BARE, plan=Plan(patch(0, before="a" * 500))))
+    assert max(map(len, text.splitlines())) < 125 and "aaa..." in text
+
+
+def test_a_plan_without_patches_says_so() -> None:
+    assert "plan: no rule applies to this model\nwarning: my-cube/cube" in render(replace(BARE, plan=Plan()))
 
 
 def test_gaps_of_all_layers_are_one_entry_with_a_count() -> None:

@@ -1,0 +1,138 @@
+"""``spyre-dsl apply``: exit codes, what goes where, and what it says when the input cannot be used."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from spyre_dsl.cli import apply
+from spyre_dsl.language.resources import resource
+
+CUBE = """\
+adapter: my-cube
+summary: The stack computes the third power wrongly.
+gap: {kind: missing-lowering, evidence: [S51]}
+rules:
+  - match:
+      op: pow($x, 3)
+    rewrite:
+      op: $x * $x * $x
+    math: exact
+tests:
+  - inputs: {x: "float16[4, 64]"}
+    before: pow(x, 3)
+    after: x * x * x
+"""
+GPT2 = {
+    "model_type": "gpt2", "n_embd": 64, "n_layer": 1, "n_head": 1, "vocab_size": 64,
+    "bos_token_id": 0, "eos_token_id": 0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a tiny GPT-2's config and one adapter; the hub is not asked."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub-cache"))
+    (tmp_path / "cube.yaml").write_text(CUBE)
+    (tmp_path / "config.json").write_text(json.dumps(GPT2))
+    return tmp_path
+
+
+def run(*words: object) -> int:
+    parser = argparse.ArgumentParser()
+    apply.add_parser(parser.add_subparsers(dest="command"))
+    return apply.run(parser.parse_args(["apply", *map(str, words)]))
+
+
+def on_tiny_model(folder: Path, *words: object) -> int:
+    model = ("--config", folder / "config.json", "--adapters", folder / "cube.yaml", "--text", "one two three")
+    return run(*model, *words)
+
+
+def report_of(text: str) -> dict[str, object]:
+    """The JSON object, which must be all there is and must fit its schema."""
+    report: dict[str, object] = json.loads(text)
+    schema = json.loads(resource("schema/report.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator(schema).validate(report)
+    return report
+
+
+def test_on_the_cpu_the_patched_model_equals_the_stock_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert on_tiny_model(folder, "--random-weights", "--target", "cpu", "--json") == 0
+    report = report_of(capsys.readouterr().out)
+    assert report["verdict"] == "pass"
+    assert report["max_abs_diff"] == pytest.approx(0.0, abs=1e-5)
+    assert [patch["rule"] for patch in report["patches"]] == ["my-cube"]  # type: ignore[attr-defined]
+
+
+def test_progress_goes_to_standard_error_and_the_report_to_standard_output(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert on_tiny_model(folder, "--random-weights", "--target", "cpu") == 0
+    captured = capsys.readouterr()
+    assert "running on cpu ..." in captured.err
+    assert "running on cpu" not in captured.out
+    assert captured.out.splitlines()[-1].startswith("verdict: PASS")
+
+
+def test_a_report_file_is_written_beside_the_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert on_tiny_model(folder, "--random-weights", "--target", "cpu", "--report", folder / "report.json") == 0
+    assert report_of((folder / "report.json").read_text())["verdict"] == "pass"
+    assert "verdict: PASS" in capsys.readouterr().out
+
+
+def test_a_dry_run_needs_no_weights_and_runs_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert on_tiny_model(folder, "--dry-run", "--json") == 0
+    report = report_of(capsys.readouterr().out)
+    assert (report["verdict"], report["min_token_cosine"], len(report["patches"])) == ("planned", None, 1)  # type: ignore[arg-type]
+
+
+def test_without_adapters_the_gaps_name_what_could_bridge_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert on_tiny_model(folder, "--random-weights", "--no-adapters", "--json") == 1
+    report = report_of(capsys.readouterr().out)
+    assert report["patches"] == [] and report["gaps"]
+
+
+def test_a_config_alone_cannot_be_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert on_tiny_model(folder) == 2
+    assert "add --random-weights, or --dry-run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), "name a MODEL, or give --config FILE"),
+        (("a/b", "--config", "c.json"), "one of the two"),
+        (("a/b", "--random-weights"), "--random-weights needs --config"),
+        (("a/b", "--stack", "2026-6"), "no stack `2026-6`"),
+        (("a/b", "--adapters", "absent.d"), "no adapters at absent.d"),
+        (("nobody/nothing",), "no model `nobody/nothing` was found; looked, in this order, at"),
+        (("./absent",), "no model `./absent` was found"),
+    ],
+)
+def test_unusable_input_is_exit_code_2_with_a_reason(
+    folder: Path, words: tuple[str, ...], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    adapters = () if "--adapters" in words else ("--adapters", folder / "cube.yaml")
+    assert run(*words, *adapters) == 2
+    captured = capsys.readouterr()
+    assert expected in captured.err and captured.out == ""
+
+
+def test_rule_files_with_errors_are_unusable_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "cube.yaml").write_text(CUBE.replace("pow($x, 3)", "powr($x, 3)"))
+    assert on_tiny_model(folder, "--random-weights") == 2
+    assert "cube.yaml:6:11: error[SD" in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--random-weights", "--target", "cpu", "--report", folder / "absent" / "report.json")
+    assert on_tiny_model(folder, *words) == 2
+    assert "report.json" in capsys.readouterr().err
