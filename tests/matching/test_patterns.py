@@ -156,13 +156,16 @@ class TestOperandOrder:
         assert matches(traced(lambda x: 0.5 * x, X), "$x * 0.5") and matches(traced(lambda x: x * 0.5, X), "0.5 * $x")
 
     def test_too_many_orders_are_given_up(self):
-        def total(x):
-            for n in range(24):
-                x = x + x.select(0, 0) * n
-            return x
+        def balanced(leaves, add):
+            while len(leaves) > 1:
+                leaves = [add(left, right) for left, right in zip(leaves[::2], leaves[1::2])]
+            return leaves[0]
 
-        pattern = " + ".join(["($z + $z)", *(f"($b{n} * {n})" for n in range(24))])
-        assert isinstance(attempt(traced(total, X), pattern), NoMatch)
+        graph = traced(lambda x, y: balanced(list(x.unbind()), torch.add) - y, torch.ones(32, 4), torch.ones(4))
+        pattern = balanced([f"$c{n}" for n in range(32)], lambda left, right: f"({left} + {right})")
+        assert matches(graph, f"{pattern} - $y")
+        found = attempt(graph, f"{pattern} - $c0")
+        assert isinstance(found, NoMatch) and "too many ways" in found.reason
 
 
 class TestComputedArguments:
