@@ -127,3 +127,10 @@ def decode_loop(source: Any, out: Any) -> None:
         bits = _ZERO if magnitude == _ZERO else bits
         bits = NAN_BITS if magnitude == _NAN_WORD else bits
         target[i] = np.uint32(bits | np.uint32(np.uint32(word >> np.uint32(15)) << np.uint32(31)))
+
+
+@_jit
+def look_up_loop(table: Any, words: Any, out: Any) -> None:
+    """out[i] = table[words[i]] for a table of 65,536 entries and uint16 words [n]; `table` and `out` of one dtype."""
+    for i in range(words.size):
+        out[i] = table[words[i]]

@@ -135,6 +135,15 @@ def decode_table() -> Float32Array:
     return table
 
 
+def look_up(table: NDArray[Any], words: NDArray[np.uint16]) -> NDArray[Any]:
+    """`table[words]` for a table with an entry for each of the 65,536 words, several times as fast as indexing."""
+    unsigned = np.dtype(f"u{table.dtype.itemsize}")
+    flat = np.ascontiguousarray(words).reshape(-1)
+    out = np.empty(flat.shape, table.dtype)
+    _compiled().look_up_loop(table.view(unsigned), flat, out.view(unsigned))
+    return out.reshape(words.shape)
+
+
 def round_bits_numpy(bits: NDArray[np.uint32], rounding: Rounding = DEVICE_ROUNDING) -> NDArray[np.uint32]:
     """The NumPy twin of the compiled rounding: float32 bit patterns in, float32 bit patterns on the grid out."""
     addend, parity, overflow, least = rounding.constants()

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..stacks import Stack, load_stack
-from .dlfloat import Float32Array, Rounding, RoundingMode, decode_dl16, decode_table, encode_dl16
+from .dlfloat import Float32Array, Rounding, RoundingMode, decode_dl16, decode_table, encode_dl16, look_up
 
 HOST_DTYPES: dict[str, np.dtype[Any]] = {
     "bool": np.dtype(np.bool_),
@@ -112,7 +112,7 @@ def from_host(array: Any, stack: Stack | str) -> NDArray[Any]:
     if name == "bool":
         return encode_dl16(source.astype(np.float32))
     if source.dtype.itemsize == 2:
-        return np.asarray(_write_table(name, HostRules.of(stack))[source.view(np.uint16)])
+        return look_up(_write_table(name, HostRules.of(stack)), source.view(np.uint16))
     return _write(source.astype(np.float32), HostRules.of(stack))
 
 
@@ -133,7 +133,7 @@ def to_host(words: Any, dtype: DTypeLike | str, stack: Stack | str) -> NDArray[A
     if name == "bool":
         return np.asarray(decode_dl16(held) != 0)
     if HOST_DTYPES[name].itemsize == 2:
-        return np.asarray(_read_table(name, HostRules.of(stack))[held])
+        return look_up(_read_table(name, HostRules.of(stack)), held)
     return np.asarray(decode_dl16(held).astype(HOST_DTYPES[name]))
 
 
@@ -145,7 +145,7 @@ def values_from_host(array: Any, stack: Stack | str) -> NDArray[Any]:
     if device_format(name, stack) != "SEN169_FP16":
         return from_host(source, stack)
     if source.dtype.itemsize == 2:
-        return np.asarray(_value_table(name, HostRules.of(stack))[source.view(np.uint16)])
+        return look_up(_value_table(name, HostRules.of(stack)), source.view(np.uint16))
     return decode_dl16(from_host(source, stack))
 
 
