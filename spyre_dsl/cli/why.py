@@ -9,7 +9,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from spyre_dsl.cli.apply import add_model_arguments, open_model
+from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.diagnostics import SpyreDslError
+from spyre_dsl.language.suggest import nearest
 
 if TYPE_CHECKING:
     from spyre_dsl.matching.explain import Attempt
@@ -65,6 +67,7 @@ def _attempts(arguments: argparse.Namespace, rule: str, path: str | None) -> Seq
     progress = Progress()
     stack = load_stack(arguments.stack)
     adapters = load_adapters(arguments.adapters)
+    require_rule(adapters, rule)
     with progress.step("loading torch and transformers"):
         from spyre_dsl.graphs.capture import capture
         from spyre_dsl.matching.explain import why
@@ -75,6 +78,21 @@ def _attempts(arguments: argparse.Namespace, rule: str, path: str | None) -> Seq
     with progress.step("capturing the model as the device gets it"):
         captured = capture(SimTarget().prepare(loaded.model), (), inputs.arguments)
     return why(captured, adapters, rule, path, stack=stack)
+
+
+def require_rule(adapters: AdapterSet, name: str) -> None:
+    """Raise SpyreDslError, with the nearest name, if ``name`` is neither a rule's, nor adapter/rule, nor an adapter's.
+
+    This is known before a model is loaded.
+    """
+    rules = adapters.rules()
+    known = {adapter.name for adapter, _ in rules} | {rule.name for _, rule in rules}
+    qualified = {f"{adapter.name}/{rule.name}" for adapter, rule in rules}
+    if name in known or name in qualified:
+        return
+    near = nearest(name, sorted(qualified if "/" in name else known))
+    hint = f"did you mean `{near}`?" if near else f"there are {', '.join(sorted(qualified))}"
+    raise SpyreDslError(f"no rule is called `{name}`\n  help: {hint}")
 
 
 def _json(attempt: Attempt) -> dict[str, Any]:

@@ -37,7 +37,7 @@ tests:
     after: x * (x * x)
 """
 GPT2 = {
-    "model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 1, "vocab_size": 60,
+    "model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 1, "vocab_size": 64,
     "bos_token_id": 0, "eos_token_id": 0,
 }  # fmt: skip
 
@@ -87,9 +87,20 @@ def test_json_has_every_place(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert {attempt["matched"] for attempt in attempts} == {False}
 
 
-def test_a_wrong_rule_gets_the_nearest(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(folder, "cub") == 2
-    assert "no rule is called `cub`; did you mean `cube`?" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("cub", "did you mean `cube`?"),
+        ("my-cube/cub", "did you mean `my-cube/cube`?"),
+        ("nothing-like-it", "there are my-cube/cube, my-cube/wide-cube"),
+    ],
+)
+def test_a_wrong_rule_gets_the_nearest_before_the_model_is_loaded(
+    folder: Path, name: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "config.json").unlink()
+    assert run(folder, name) == 2
+    assert capsys.readouterr().err == f"error: no rule is called `{name}`\n  help: {hint}\n"
 
 
 @pytest.mark.parametrize("words", [["one", "two", "three"]])
