@@ -59,10 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         select, ignore = parse_codes(arguments.select), parse_codes(arguments.ignore)
         results = read(arguments.paths)
+        found = check(results, select=select, ignore=ignore, deep=arguments.deep)
     except (SpyreDslError, OSError) as problem:
         print(f"error: {problem}", file=sys.stderr)
         return COULD_NOT_RUN
-    found = check(results, select=select, ignore=ignore, deep=arguments.deep)
     if arguments.strict:
         found = tuple(replace(entry, severity=Severity.ERROR) for entry in found)
     findings = Findings(found, len(results))

@@ -62,6 +62,7 @@ SD211 error   unknown stack
 SD212 error   not a version range
 SD213 error   unknown module class
 SD214 error   unknown config key
+SD215 error   unknown building block
 SD301 error   unbound capture
 SD302 warning unused capture
 SD303 error   shadowed name

@@ -12,6 +12,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from spyre_dsl.language.diagnostics import SpyreDslError
+
 _CLASS = re.compile(r"^class\s+(\w+)", re.MULTILINE)
 _KEY = re.compile(
     r"""^[ ]{4}([a-z]\w*)[ ]*[:=]|^\s+self\.([a-z]\w*)[ ]*(?::[^=\n]+)?=(?!=)|["']([a-z]\w*)["'][ ]*:[ ]*["']\w+["']""", re.MULTILINE
@@ -22,7 +24,7 @@ _MODEL_TYPE = re.compile(r"""^\s+model_type(?:\s*:\s*\w+)?\s*=\s*["']([\w.-]+)["
 _PARENT = re.compile(r"^from \.\.(?:models\.)?(\w+)\.configuration_|^from \.\.(\w+) import ", re.MULTILINE)
 
 
-class NotInstalled(Exception):
+class NotInstalled(SpyreDslError):
     """A package whose source is needed is not installed; the message names it."""
 
 
