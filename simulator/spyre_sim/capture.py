@@ -22,7 +22,8 @@ class Captured:
 
     `nodes`: fx nodes in order; `sources`: placeholder name -> how to get its tensor; `outputs`: the nodes or constants
     that are returned, in flat order; `writes`: (node, what is written: an index of the flat inputs or a buffer's
-    path); `out_spec`: the model's own output structure; `program` keeps the graph alive.
+    path); `out_spec`: the model's own output structure; `program` keeps the graph alive; `rewritten`: whether in-place
+    writes were made functional, so that a `slice_scatter` in the graph is a slice assignment of the model.
     """
 
     program: torch.export.ExportedProgram
@@ -32,6 +33,7 @@ class Captured:
     writes: tuple[tuple[torch.fx.Node, int | str], ...]
     in_spec: Any
     out_spec: Any
+    rewritten: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,26 @@ class _Function(torch.nn.Module):
         return self.function(*args, **kwargs)
 
 
-def capture(model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Captured:
+def capture(
+    model: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    decompose: Callable[[Any], bool] = lambda target: False,
+) -> Captured:
     """Export `model` (an nn.Module or a function) for these arguments, which fix all shapes.
 
-    Raises whatever `torch.export` raises when the model cannot be captured.
+    `decompose` picks the composite ops that are to be taken apart by torch's own definition. Raises whatever
+    `torch.export` raises when the model cannot be captured.
     """
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     kwargs = dict(kwargs or {})
     with torch.no_grad():
         program = torch.export.export(module, tuple(args), kwargs, strict=False)
-        if any(_mutates(node) for node in program.graph.nodes):
-            program = program.run_decompositions({})
+        rewritten = any(_mutates(node) for node in program.graph.nodes)
+        table = _decompositions(program, decompose)
+        if rewritten or table:
+            program = program.run_decompositions(table)
     signature = program.graph_signature
     placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
     sources = {}
@@ -93,6 +104,7 @@ def capture(model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | No
         tuple(writes),
         program.call_spec.in_spec,
         program.call_spec.out_spec,
+        rewritten,
     )
 
 
@@ -112,6 +124,15 @@ def flat_inputs(captured: Captured, args: Sequence[Any], kwargs: Mapping[str, An
 
 def _keyword_order(spec: Any) -> list[str]:
     return list(spec.children()[1].context)
+
+
+def _decompositions(program: torch.export.ExportedProgram, decompose: Callable[[Any], bool]) -> dict[Any, Any]:
+    """torch's own definitions of the ops of the graph that are to be taken apart."""
+    found = {node.target for node in program.graph.nodes if node.op == "call_function" and decompose(node.target)}
+    if not found:
+        return {}
+    known = torch.export.default_decompositions()
+    return {target: known[target] for target in found if target in known}
 
 
 def _mutates(node: torch.fx.Node) -> bool:

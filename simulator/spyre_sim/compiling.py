@@ -14,7 +14,7 @@ from .errors import CompileError, Refusal
 from .execute import Executor, Observer
 from .graph import Program
 from .ideal import IdealModel
-from .legalize import legalize
+from .legalize import legalize, taken_apart
 from .report import Bundle, Report
 from .stacks import Stack, load_stack
 
@@ -76,7 +76,7 @@ def compile(
     """Compile an nn.Module or a function for these arguments. Raises CompileError for the first refusal at compile
     time; refusals of run time are raised by the call."""
     profile = load_stack(stack) if isinstance(stack, str) else stack
-    captured = capture(model, args, kwargs)
+    captured = capture(model, args, kwargs, decompose=taken_apart(profile))
     if not profile.enforces_limits:
         return IdealModel(captured, profile, model)
     program, refusals = legalize(captured, profile)
@@ -97,7 +97,8 @@ def check(
     profile = load_stack(stack) if isinstance(stack, str) else stack
     if not profile.enforces_limits:
         return ()
-    return legalize(capture(model, args, kwargs), profile)[1]
+    captured = capture(model, args, kwargs, decompose=taken_apart(profile))
+    return legalize(captured, profile)[1]
 
 
 def report(program: Program, bundles: tuple[Bundle, ...], stack: Stack, weight_bytes: int) -> Report:

@@ -6,7 +6,18 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from torch._dynamo.exc import ShortenTraceback
+
 from .compiling import DEFAULT_STACK, compile
+from .errors import CompileError, Refusal
+
+
+class DynamoCompileError(CompileError, ShortenTraceback):
+    """A CompileError that dynamo passes on as it is; any other exception it would wrap in one of its own."""
+
+    def __init__(self, refusal: Refusal, *, others: int = 0) -> None:
+        ShortenTraceback.__init__(self, first_useful_frame=None)
+        CompileError.__init__(self, refusal, others=others)
 
 
 def dynamo_backend(
@@ -17,7 +28,10 @@ def dynamo_backend(
     Raises CompileError where the stack does; the callable raises RunError. Shapes are static: use dynamic=False.
     """
     name = (options or {}).get("stack") or os.environ.get("SPYRE_SIM_STACK") or DEFAULT_STACK
-    compiled = compile(gm, tuple(example_inputs), stack=name)
+    try:
+        compiled = compile(gm, tuple(example_inputs), stack=name)
+    except CompileError as error:
+        raise DynamoCompileError(error.refusal, others=error.others) from None
 
     def run(*args: Any) -> Any:
         return compiled(*args)

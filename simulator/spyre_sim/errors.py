@@ -40,12 +40,16 @@ class Refusal:
 
 
 class DeviceError(RuntimeError):
-    """Base of the two errors; `refusal` is the record, and its fields can be read from the error itself."""
+    """Base of the two errors; `refusal` is the record, and its fields can be read from the error itself.
+
+    `others`: how many more refusals the same model has.
+    """
 
     def __init__(self, refusal: Refusal, *, others: int = 0) -> None:
         more = f" (and {others} more; spyre_sim.check lists them all)" if others else ""
-        super().__init__(f"{refusal}{more}")
+        RuntimeError.__init__(self, f"{refusal}{more}")
         self.refusal = refusal
+        self.others = others
         self.op = refusal.op
         self.module_path = refusal.module_path
         self.source_line = refusal.source_line

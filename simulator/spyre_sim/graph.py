@@ -129,12 +129,7 @@ def op_name(target: Any) -> str:
     return f"{namespace}.{DUNDERS.get(name, name)}"
 
 
-DUNDERS = {
-    "__and__": "logical_and_or_bitwise",
-    "__or__": "bitwise_or",
-    "__xor__": "bitwise_xor",
-}
-DUNDERS["__and__"] = "bitwise_and"
+DUNDERS = {"__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor"}
 
 
 def _clean(path: str) -> str:

@@ -21,7 +21,7 @@ def up(tensor: torch.Tensor, fmt: Format, stack: Stack, *, as_words: bool = Fals
     if fmt is Format.DL16:
         if as_words:
             return Words(torch.from_numpy(from_host(source, stack).view(np.int16)))
-        return torch.from_numpy(np.ascontiguousarray(values_from_host(source, stack)))
+        return _shaped(torch.from_numpy(np.ascontiguousarray(values_from_host(source, stack))), tensor.shape)
     if fmt is Format.INT32:
         return tensor.to(torch.int32)
     return tensor.detach().to(torch.float32).contiguous()
@@ -36,7 +36,7 @@ def down(tensor: torch.Tensor, value: Value, stack: Stack) -> torch.Tensor:
     if value.dtype == "bool":
         return tensor != 0
     name = value.dtype
-    return from_numpy(values_to_host(tensor.contiguous().numpy(), name, stack))
+    return _shaped(from_numpy(values_to_host(tensor.contiguous().numpy(), name, stack)), tensor.shape)
 
 
 def _as_stored(tensor: torch.Tensor, value: Value) -> torch.Tensor:
@@ -44,6 +44,11 @@ def _as_stored(tensor: torch.Tensor, value: Value) -> torch.Tensor:
     if value.arrangement is not Arrangement.DL16_TO_FP32 or tensor.shape[-1] % 64:
         return tensor
     return torch.from_numpy(np.ascontiguousarray(stagger(tensor.contiguous().numpy())))
+
+
+def _shaped(tensor: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """NumPy makes one-element arrays of 0-d ones; undo that."""
+    return tensor.reshape(shape)
 
 
 def to_numpy(tensor: torch.Tensor) -> Any:

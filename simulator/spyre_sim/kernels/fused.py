@@ -1,15 +1,256 @@
 """Runs of kernels that are computed in one pass over memory, each result rounded as if it stood alone.
 
 This is for speed only: the numbers are those of the separate kernels to the last bit (a test holds them equal), and
-reports and bundles count the separate ones.
+reports, bundles and traces count the separate ones.
 """
 
 from __future__ import annotations
 
-from ..graph import DeviceOp, Program
-from .numbers import Arithmetic
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..graph import DeviceOp, Format, Program, Value
+from . import compiled
+from .elementwise import FUNCTIONS, table_of
+from .matmul import raw_product
+from .normalisation import affine, epsilon, is_narrow
+from .numbers import Arithmetic, Tensor, array, contiguous, rows_of
+from .parallel import over_rows
+from .registry import kernel
+
+Finder = Callable[["Uses", DeviceOp], "list[DeviceOp] | None"]
 
 
 def fuse(program: Program, arithmetic: Arithmetic) -> list[DeviceOp]:
-    """The ops of the program with what can be computed in one pass replaced by one op."""
-    return program.ops
+    """The ops of the program with every run that has a fused form replaced by one op, at the place of its last."""
+    if not arithmetic.plain or arithmetic.numerics.sum_within != "dl16":
+        return program.ops  # the compiled loops have the device's own rounding built in
+    uses = Uses(program)
+    replaced: dict[int, DeviceOp | None] = {}
+    for op in program.ops:
+        for find, build in PATTERNS.get(op.kernel, ()):
+            run = find(uses, op)
+            if run is not None and not any(id(member) in replaced for member in run):
+                replaced.update({id(member): None for member in run})
+                replaced[id(run[-1])] = build(run)
+                break
+    kept = (replaced.get(id(op), op) for op in program.ops)
+    return [op for op in kept if op is not None]
+
+
+class Uses:
+    """Who reads a value."""
+
+    def __init__(self, program: Program) -> None:
+        self.readers: dict[int, list[DeviceOp]] = {}
+        for op in program.ops:
+            for value in op.values():
+                self.readers.setdefault(id(value), []).append(op)
+        self.returned = {id(item) for item in (*program.outputs, *(value for value, _ in program.writes))}
+
+    def of(self, value: Value) -> list[DeviceOp]:
+        return self.readers.get(id(value), [])
+
+    def only(self, value: Value, *kernels: str) -> DeviceOp | None:
+        """The one op that reads the value, if there is just one and it is of these kernels."""
+        readers = self.of(value)
+        single = len(readers) == 1 and id(value) not in self.returned and readers[0].kernel in kernels
+        return readers[0] if single else None
+
+
+# -- x @ w + bias, then a function -----------------------------------------------------------------------------------
+
+
+def find_linear(uses: Uses, op: DeviceOp) -> list[DeviceOp] | None:
+    """batchmatmul, add of a vector, and a function of the sum where nothing else reads it."""
+    if op.output.format is not Format.DL16:
+        return None
+    add = uses.only(op.output, "add")
+    if add is None or add.output.shape != op.output.shape or not isinstance(_other(add, op.output), Value):
+        return None
+    if _other(add, op.output).shape != op.output.shape[-1:]:
+        return None
+    function = uses.only(add.output, *FUNCTIONS)
+    return [op, add] if function is None else [op, add, function]
+
+
+def build_linear(run: list[DeviceOp]) -> DeviceOp:
+    product, add = run[0], run[1]
+    name = run[2].kernel if len(run) > 2 else None
+    inputs = (*product.inputs, _other(add, product.output))
+    return DeviceOp("fused.linear", inputs, run[-1].output, product.site, {"product": product, "function": name})
+
+
+@kernel("fused.linear")
+def linear(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    out = raw_product(arithmetic, op.attributes["product"], inputs[:2])
+    rows, bias = rows_of(out), array(contiguous(inputs[2]))
+    name = op.attributes["function"]
+    if name is None:
+        over_rows(len(rows), rows.size, lambda part: compiled.bias_loop(rows[part], bias))
+    else:
+        table = table_of(name, arithmetic)
+        over_rows(len(rows), rows.size, lambda part: compiled.bias_table_loop(rows[part], bias, table))
+    return out
+
+
+# -- softmax, with the mask and the product before it ----------------------------------------------------------------
+
+
+def find_softmax(uses: Uses, op: DeviceOp) -> list[DeviceOp] | None:
+    """max, sub, exp, sum, realdiv over the last dim; before them the product of the scores and the mask's add."""
+    last = len(op.output.shape) - 1
+    if op.output.format is not Format.DL16 or op.kernel != "max" or not op.attributes["keepdim"]:
+        return None
+    scores = op.inputs[0]
+    if op.attributes["dims"] != (last,) or not isinstance(scores, Value):
+        return None
+    sub = uses.only(op.output, "sub")
+    if sub is None or sub.inputs[0] is not scores or {id(r) for r in uses.of(scores)} != {id(op), id(sub)}:
+        return None
+    exp = uses.only(sub.output, "exp")
+    if exp is None:
+        return None
+    readers = uses.of(exp.output)
+    total = next((reader for reader in readers if reader.kernel == "sum" and reader.attributes["keepdim"]), None)
+    if total is None or len(readers) != 2 or total.attributes["dims"] != (last,):
+        return None
+    div = uses.only(total.output, "realdiv")
+    if div is None or div not in readers or div.inputs[0] is not exp.output:
+        return None
+    return [op, sub, exp, total, div]
+
+
+def find_attention(uses: Uses, op: DeviceOp) -> list[DeviceOp] | None:
+    """batchmatmul, [add of a mask], softmax."""
+    if op.output.format is not Format.DL16:
+        return None
+    readers = uses.of(op.output)
+    add = uses.only(op.output, "add")
+    if add is not None:
+        mask = _other(add, op.output)
+        usable = isinstance(mask, Value) and _rows_repeat(mask.shape, op.output.shape)
+        if not usable or add.output.shape != op.output.shape:
+            return None
+        readers = uses.of(add.output)
+    top = next((reader for reader in readers if reader.kernel == "max"), None)
+    tail = None if top is None else find_softmax(uses, top)
+    if tail is None:
+        return None
+    return [op, *([add] if add is not None else []), *tail]
+
+
+def _rows_repeat(mask: tuple[int, ...], scores: tuple[int, ...]) -> bool:
+    """Is the mask [.., rows, columns] of the scores' last two dims, or [B, 1, rows, columns] of [B, H, ..]?"""
+    return len(mask) >= 2 and len(scores) == 4 and mask[-1] == scores[-1] and mask[-2] in (1, scores[-2])
+
+
+def build_attention(run: list[DeviceOp]) -> DeviceOp:
+    product = run[0]
+    add = run[1] if run[1].kernel == "add" else None
+    inputs = (*product.inputs, None if add is None else _other(add, product.output))
+    return DeviceOp("fused.attention", inputs, run[-1].output, product.site, {"product": product})
+
+
+@kernel("fused.attention")
+def attention(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    """softmax(round(q @ k^T) + mask), in the memory of the scores."""
+    scores = raw_product(arithmetic, op.attributes["product"], inputs[:2])
+    table, chunk = table_of("exp", arithmetic), int(arithmetic.numerics.sum_chunk)
+    mask = inputs[2]
+    if mask is None:
+        arithmetic.round(scores, Format.DL16)
+        rows = rows_of(scores)
+        over_rows(len(rows), rows.size, lambda part: compiled.softmax_loop(rows[part], table, chunk))
+        return scores
+    batch, heads, length, columns = scores.shape
+    extra = contiguous(mask).expand(batch, -1 if mask.dim() == 4 else 1, -1, -1)
+    wide = array(extra.expand(batch, extra.shape[1], length, columns).contiguous())
+    grid = array(scores).reshape(batch * heads, length, columns)
+
+    def block(part: slice) -> None:
+        for index in range(part.start, part.stop):
+            rows = wide[index // heads, (index % heads) % wide.shape[1]]
+            compiled.masked_softmax_loop(grid[index], rows, table, chunk)
+
+    over_rows(batch * heads, grid.size, block)
+    return scores
+
+
+def build_softmax(run: list[DeviceOp]) -> DeviceOp:
+    return DeviceOp("fused.softmax", (run[0].inputs[0],), run[-1].output, run[0].site)
+
+
+@kernel("fused.softmax")
+def softmax(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    source = contiguous(inputs[0])
+    out = torch.empty_like(source)
+    table, chunk = table_of("exp", arithmetic), int(arithmetic.numerics.sum_chunk)
+    rows, target = rows_of(source), rows_of(out)
+
+    def block(part: slice) -> None:
+        target[part] = rows[part]
+        compiled.softmax_loop(target[part], table, chunk)
+
+    over_rows(len(rows), rows.size, block)
+    return out
+
+
+# -- layer_norm ------------------------------------------------------------------------------------------------------
+
+
+def find_layer_norm(uses: Uses, op: DeviceOp) -> list[DeviceOp] | None:
+    """exx2, layernormscale, layernormnorm of one row each."""
+    scale = next((reader for reader in uses.of(op.output) if reader.kernel == "layernormscale"), None)
+    if scale is None or op.output.format is not Format.DL16:
+        return None
+    norm = uses.only(scale.output, "layernormnorm")
+    if norm is None or norm.defects or norm.inputs[0] is not op.inputs[0] or len(uses.of(op.output)) != 2:
+        return None
+    return [op, scale, norm]
+
+
+def build_layer_norm(run: list[DeviceOp]) -> DeviceOp:
+    x, _, _, weight, bias = run[2].inputs
+    return DeviceOp("fused.layer_norm", (x, weight, bias), run[2].output, run[0].site, {"scale": run[1]})
+
+
+@kernel("fused.layer_norm")
+def layer_norm(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    x = contiguous(inputs[0])
+    out = torch.empty_like(x)
+    weight, bias = affine(inputs[1], inputs[2], x.shape[-1])
+    rows, target = rows_of(x), rows_of(out)
+    narrow, eps = is_narrow(arithmetic, Format.DL16), epsilon(arithmetic, op.attributes["scale"])
+
+    def block(part: slice) -> None:
+        compiled.layer_norm_loop(rows[part], narrow, eps, weight, bias, target[part])
+
+    over_rows(len(rows), rows.size, block)
+    return out
+
+
+def _other(op: DeviceOp, value: Value) -> Any:
+    """The operand of a binary op that is not `value`."""
+    return op.inputs[1] if op.inputs[0] is value else op.inputs[0]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A finder of a run and the builder of its one op."""
+
+    find: Finder
+    build: Callable[[list[DeviceOp]], DeviceOp]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.find, self.build))
+
+
+PATTERNS: dict[str, tuple[Pattern, ...]] = {
+    "batchmatmul": (Pattern(find_attention, build_attention), Pattern(find_linear, build_linear)),
+    "max": (Pattern(find_softmax, build_softmax),),
+    "exx2": (Pattern(find_layer_norm, build_layer_norm),),
+}

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..formats import decode_dl16
 from ..graph import DeviceOp, Format
-from .numbers import Arithmetic, Tensor, Words, array
-from .parallel import over_rows, threads
+from .compiled import decode_loop
+from .numbers import Arithmetic, Tensor, Words
+from .parallel import over_rows
 from .registry import kernel
 
 BLOCK = 1 << 22  # elements of a weight that are decoded at a time
@@ -42,47 +42,35 @@ def raw_product(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tens
 
 def _with_words(x: Tensor, words: Tensor, out: Tensor) -> None:
     """x[..., K] @ words[K, N]; a block of columns is decoded at a time."""
-    rows, result = array(x).reshape(-1, x.shape[-1]), array(out).reshape(-1, out.shape[-1])
+    rows, result = x.reshape(-1, x.shape[-1]), out.view(-1, out.shape[-1])
     depth, columns = words.shape
     step = max(64, BLOCK // depth)
     for start in range(0, columns, step):
         part = words[:, start : start + step]
-        if part.t().is_contiguous():
-            weights = _decoded(part.t()).T
-        else:
-            weights = _decoded(part.contiguous())
-        np.matmul(rows, weights, out=result[:, start : start + step])
+        weights = _decoded(part.t()).t() if part.t().is_contiguous() else _decoded(part.contiguous())
+        torch.mm(rows, weights, out=result[:, start : start + step])
 
 
-def _decoded(words: Tensor) -> Any:
+def _decoded(words: Tensor) -> Tensor:
     source = words.numpy().view(np.uint16)
     out = np.empty(source.shape, np.float32)
 
     def block(rows: slice) -> None:
-        out[rows] = decode_dl16(source[rows])
+        decode_loop(source[rows].reshape(-1), out[rows].reshape(-1))
 
     over_rows(source.shape[0], source.size, block)
-    return out
+    return torch.from_numpy(out)
 
 
 def _batched(x: Tensor, y: Tensor, out: Tensor) -> None:
-    """Any batch dims; the matrices of a batch are spread over threads."""
-    if len(out.shape) == 2 or (x.shape[:-2].numel() == 1 and y.shape[:-2].numel() == 1):
-        np.matmul(x.numpy(), y.numpy(), out=out.numpy())
-        return
+    """Any batch dims. One library, torch's, does all products: it spreads a batch over threads by itself."""
     if len(y.shape) == 2:
-        flat = array(x.contiguous()).reshape(-1, x.shape[-1])
-        np.matmul(flat, y.numpy(), out=array(out).reshape(-1, out.shape[-1]))
+        torch.mm(x.reshape(-1, x.shape[-1]), y, out=out.view(-1, out.shape[-1]))
         return
     batch = out.shape[:-2]
-    left = x.expand(*batch, *x.shape[-2:])
-    right = y.expand(*batch, *y.shape[-2:])
-    lead = batch[0]
-    if lead < threads():
-        np.matmul(left.numpy(), right.numpy(), out=out.numpy())
-        return
-    a, b, c = left.numpy(), right.numpy(), out.numpy()
-    over_rows(lead, c.size, lambda rows: np.matmul(a[rows], b[rows], out=c[rows]))
+    left = x.expand(*batch, *x.shape[-2:]).reshape(-1, *x.shape[-2:])
+    right = y.expand(*batch, *y.shape[-2:]).reshape(-1, *y.shape[-2:])
+    torch.bmm(left, right, out=out.view(-1, *out.shape[-2:]))
 
 
 def _chunked(arithmetic: Arithmetic, x: Tensor, y: Tensor, out: Tensor) -> None:

@@ -1,5 +1,5 @@
 """From aten to device ops: decompositions, legality by stack profile and layout, host fallbacks, refusals."""
 
-from .lower import legalize
+from .lower import legalize, taken_apart
 
-__all__ = ["legalize"]
+__all__ = ["legalize", "taken_apart"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from ..capture import Captured
 from ..errors import PREFIX, Refusal
-from ..graph import DeviceOp, Format, Program, Site, Value, site_of
+from ..graph import DeviceOp, Format, Program, Site, Value, op_name, site_of
 from ..sticks import StickView
 from . import attention, conversions, elementwise, indexing, matmul, movement, normalisation, reductions  # noqa: F401
 from .builder import Builder, dtype_name, format_of
@@ -18,6 +19,8 @@ from .profile import Profile
 from .refused import Refused
 from .registry import LOWERINGS
 
+COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
+SLICE_ASSIGNMENT = frozenset({"slice_scatter", "select_scatter", "copy"})  # what in-place writes become
 IGNORED = frozenset({"_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size", "_assert_async"})
 
 
@@ -31,6 +34,21 @@ def legalize(captured: Captured, stack: Any) -> tuple[Program, tuple[Refusal, ..
     for node in captured.nodes:
         walk.visit(node)
     return walk.finish()
+
+
+def taken_apart(stack: Any) -> Callable[[Any], bool]:
+    """Which ops torch's own definition replaces before lowering: composites that have no lowering here and that the
+    stack neither runs on the host nor refuses by name."""
+    profile = Profile(stack)
+
+    def decide(target: Any) -> bool:
+        if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten":
+            return False
+        base = op_name(target).removeprefix("aten.")
+        composite = target._can_decompose() and target.has_kernel_for_dispatch_key(COMPOSITE)
+        return composite and base not in LOWERINGS and profile.kind(base) not in ("fallback", "unsupported")
+
+    return decide
 
 
 class _Walk:
@@ -75,6 +93,9 @@ class _Walk:
         base = self.build.site.op.removeprefix("aten.")
         if base in IGNORED:
             return
+        if getattr(node.target, "__module__", "") in ("_operator", "builtins", "math"):
+            self.env[node] = self._arithmetic(node)  # on sizes
+            return
         try:
             self.env[node] = self._lower(node, base)
         except Refused as refused:
@@ -83,7 +104,13 @@ class _Walk:
             self._refuse(refused, node)
         self.build.noted.clear()
 
+    def _arithmetic(self, node: torch.fx.Node) -> Any:
+        args = torch.fx.map_arg(node.args, self._resolve)
+        return node.target(*args)  # type: ignore[operator]
+
     def _lower(self, node: torch.fx.Node, base: str) -> Any:
+        if not hasattr(node.target, "_schema"):
+            raise Refused("", f"not modelled by the simulator: {self.build.site.op}", kind="not_modelled")
         arguments = bound_arguments(node, self._resolve)
         meta = node.meta.get("val")
         if node in self.hosted:
@@ -97,6 +124,8 @@ class _Walk:
 
     def _by_status(self, node: torch.fx.Node, base: str, arguments: dict[str, Any], meta: Any) -> Any:
         kind = self.profile.kind(base)
+        if self.captured.rewritten and base in SLICE_ASSIGNMENT:
+            kind = "native"
         if kind == "fallback":
             return self._fallback(node, arguments, meta)
         if kind == "unsupported":

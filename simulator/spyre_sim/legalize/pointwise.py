@@ -45,7 +45,7 @@ def common_stick(build: Builder, tensors: Sequence[Value], shape: tuple[int, ...
     sticks = {dim for dim in (_stick_in(value, shape) for value in tensors) if dim is not None}
     if not sticks:
         return None
-    chosen = max(sticks)
+    chosen = _preferred(sticks, shape, build.profile.lanes)
     moved = len(sticks) > 1
     for value in tensors:
         lead = len(shape) - len(value.shape)
@@ -55,6 +55,12 @@ def common_stick(build: Builder, tensors: Sequence[Value], shape: tuple[int, ...
     if moved and shape[chosen] % build.profile.lanes:
         raise Refused("E1", _no_layout(build, tensors, shape), nominal=any(value.nominal for value in tensors))
     return chosen
+
+
+def _preferred(sticks: set[int], shape: tuple[int, ...], lanes: int) -> int:
+    """The last of the sticks that others can be copied to: an alternative has to be whole sticks long (#1756)."""
+    whole = [dim for dim in sticks if shape[dim] % lanes == 0]
+    return max(whole or sticks)
 
 
 def restickify(build: Builder, value: Value, stick: int | None, shape: tuple[int, ...]) -> Value:
