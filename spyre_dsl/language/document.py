@@ -26,6 +26,9 @@ from spyre_dsl.language.yaml_errors import MAX_DEPTH, Fault, explain
 MAX_ALIASED = 10_000
 """How many nodes all aliases of a file together may stand for."""
 
+MAX_REPORTED = 60
+"""After how many mistakes a file is read no further."""
+
 MAX_SYNTAX_ERRORS = 12
 """How many syntax errors of one file are looked for."""
 
@@ -203,7 +206,7 @@ def _document(composer: _Composer, faults: list[Fault], skipped: list[tuple[int,
 
 def _cut_short(root: Node | None, skipped: list[tuple[int, int]], text: str) -> frozenset[int]:
     """The texts over several lines after which something was skipped that may have belonged to them."""
-    ends = [(len(text[:start].rstrip()), start) for start, _ in skipped]
+    ends = [len(text[:start].rstrip()) for start, _ in skipped]
     cut = set()
     todo = [root] if root is not None else []
     while todo:
@@ -212,8 +215,8 @@ def _cut_short(root: Node | None, skipped: list[tuple[int, int]], text: str) -> 
             todo += [value for _, value in node.entries.values()]
         elif isinstance(node, SequenceNode):
             todo += node.items
-        elif any(node.start < end <= node.end <= start for end, start in ends):
-            if "\n" in text[node.start : node.end].rstrip("\n"):
+        elif any(node.start < end <= node.end and not text[end : node.end].strip() for end in ends):
+            if "\n" in text[node.start : node.end].strip():
                 cut.add(id(node))
     return frozenset(cut)
 
@@ -261,6 +264,8 @@ class _Composer:
                related: tuple[Related, ...] = ()) -> None:  # fmt: skip
         span = Span(start, max(start, end))
         self.diagnostics.append(diagnose(code, message, self.source, span, label=label, related=related))
+        if len(self.diagnostics) >= MAX_REPORTED:
+            raise _Stop
 
     def read_events(self) -> None:
         get_event = _Loader(self.text).get_event

@@ -30,6 +30,7 @@ _FOREIGN = {
     "is": "compare with `==` or `!=`",
     "then": "write `a if condition else b`",
     "elif": "write `a if condition else b if condition else c`",
+    "def": "there are no functions of one's own: name parts with `let`",
     "xor": "write `a != b`",
     "div": "write `//`",
     "mod": "write `%`",
@@ -180,7 +181,7 @@ def _method(scene: Scene) -> Slip | None:
         return None
     name = re.match(r"[A-Za-z_]\w*", scene.text[scene.token[3] :])
     if name is None:
-        return scene.slip("a dot cannot stand here", "only self, config and stack have attributes")
+        return scene.slip("a name is missing behind the dot", "write an attribute, or drop the dot")
     end = scene.token[3] + name.end()
     owner = scene.before[1] if scene.before[0] == "CAPTURE" else "..."
     called = scene.text[end : end + 1] == "("

@@ -92,6 +92,9 @@ class _Walk:
 
     def mend_key(self, key: Scalar, value: Node, only_missing: str | None) -> None:
         here = self.levels[-1]
+        if key.value == "<<":
+            self.report(key, "YAML's merge keys are not supported: write the keys out")
+            return
         outer = next((level for level in reversed(self.levels[:-1]) if level.lacks(key.value)), None)
         if outer is not None:
             self.report(key, f"it belongs to {self.describe(outer)}: check the indentation")
