@@ -181,6 +181,8 @@ class ExpressionWriter:
 
     def _operator(self, expression: Binary | Compare, name: str) -> Any:
         left, right = self.emit(expression.left), self.emit(expression.right)
+        if expression.operator in ("==", "!=") and (left is None or right is None):
+            return (left is right) is (expression.operator == "==")  # whether something is given, no op
         if self.is_tensor(left) or self.is_tensor(right):
             op = find_op(name)
             assert op is not None
