@@ -8,6 +8,7 @@ over.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -79,7 +80,7 @@ class _Comparison:
             return len(left) == len(right) and all(map(self.same, left, right))
         if isinstance(left, (Node, tuple)) or isinstance(right, (Node, tuple)):
             return False
-        return bool(self._left.number(left) == self._right.number(right))
+        return _same_numbers(self._left.number(left), self._right.number(right))
 
     def _same_nodes(self, left: Node, right: Node) -> bool:
         if left.op == "input" or right.op == "input":
@@ -102,6 +103,13 @@ class _Comparison:
         if not isinstance(mine, torch.Tensor) or not isinstance(other, torch.Tensor):
             return left.op == right.op and self._same_arguments(left.arguments, right.arguments)
         return mine.shape == other.shape and mine.dtype == other.dtype and bool(torch.equal(mine, other))
+
+
+def _same_numbers(left: Any, right: Any) -> bool:
+    """Equal, or floats that differ by how they were computed."""
+    if isinstance(left, float) and isinstance(right, float):
+        return left == right or math.isclose(left, right, rel_tol=1e-12)
+    return bool(left == right)
 
 
 def _unmarked(node: Node) -> Node:

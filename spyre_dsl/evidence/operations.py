@@ -6,6 +6,7 @@ what ``torch`` or ``torch.nn.functional`` computes under that name.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -99,7 +100,11 @@ _SPECIAL: Final[Mapping[str, Callable[..., Any]]] = {
 }
 """The few ops whose documented arguments are no function of ``torch`` or ``torch.nn.functional`` as they stand."""
 
-_FIRST_ARGUMENT_MAY_BE_A_NUMBER: Final = frozenset({"add", "sub", "mul", "div", "remainder", "floor_divide", "fmod"})
+_WITH_A_NUMBER_FIRST: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod,
+}  # fmt: skip
+"""torch's functions want a tensor first; its operators do not, and make no tensor of the number."""
 
 
 def function_of(name: str) -> Callable[..., Any]:
@@ -123,9 +128,10 @@ def call_op(name: str, arguments: Mapping[str, Any]) -> Any:
     if op is None:
         raise OperationError(f"unknown op `{name}`")
     given = _without_defaults(op, arguments)
-    function = function_of(op.name)
     try:
-        return function(**_leading_number(op, given))
+        if op.name in _WITH_A_NUMBER_FIRST and isinstance(given.get("input"), (int, float)):
+            return _WITH_A_NUMBER_FIRST[op.name](*given.values())
+        return function_of(op.name)(**given)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as problem:
         raise OperationError(f"{op.name}: {problem}") from problem
 
@@ -155,9 +161,3 @@ def _without_defaults(op: Op, arguments: Mapping[str, Any]) -> dict[str, Any]:
         kept[parameter.name] = list(value) if isinstance(value, tuple) else value
     return kept
 
-
-def _leading_number(op: Op, given: dict[str, Any]) -> dict[str, Any]:
-    first = op.parameters[0].name
-    if op.name in _FIRST_ARGUMENT_MAY_BE_A_NUMBER and isinstance(given.get(first), (int, float)):
-        return {**given, first: torch.tensor(given[first])}
-    return given
