@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 import spyre_sim
+from spyre_dsl.patching.errors import UnseenSignature
 from spyre_dsl.targets.call import Inputs, cast_inputs
 from spyre_dsl.targets.cast import cast_copy
 from spyre_dsl.targets.protocol import HostFallback, Outcome, Refused
@@ -28,7 +29,7 @@ class SimTarget:
         started = time.perf_counter()
         args, kwargs = cast_inputs(inputs, self.dtype)
         try:
-            compiled = spyre_sim.compile(model, args, kwargs, stack=stack)
+            compiled = _compile(model, args, kwargs, stack)
             outputs = compiled(*args, **kwargs)
         except (spyre_sim.CompileError, spyre_sim.RunError) as problem:
             refusals = tuple(map(_refused, spyre_sim.check(model, args, kwargs, stack=stack)))
@@ -37,6 +38,16 @@ class SimTarget:
         fallbacks = tuple(HostFallback(f.op, f.module_path, f.source_line) for f in report.host_fallbacks)
         seconds = time.perf_counter() - started
         return Outcome(outputs, report.kernels, fallbacks, (), tuple(report.defects), seconds)
+
+
+def _compile(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], stack: Any) -> Any:
+    """The compiled model. One that was patched in another dtype meets these inputs first: see UnseenSignature."""
+    try:
+        return spyre_sim.compile(model, args, kwargs, stack=stack)
+    except UnseenSignature:
+        with torch.no_grad():
+            model(*args, **kwargs)
+        return spyre_sim.compile(model, args, kwargs, stack=stack)
 
 
 def _refused(refusal: Any) -> Refused:

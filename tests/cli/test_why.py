@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spyre_dsl.cli import why
+from spyre_dsl.graphs.capture import Capture, capture
 
 CUBE = """\
 adapter: my-cube
@@ -47,6 +50,23 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "cube.yaml").write_text(CUBE)
     (tmp_path / "config.json").write_text(json.dumps(GPT2))
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def one_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tests look at the same model, so it is captured once."""
+    monkeypatch.setattr("spyre_dsl.graphs.capture.capture", capture_once)
+
+
+@cache
+def _captured() -> list[Capture]:
+    return []
+
+
+def capture_once(*call: Any) -> Capture:
+    if not _captured():
+        _captured().append(capture(*call))
+    return _captured()[0]
 
 
 def run(folder: Path, *words: str) -> int:
