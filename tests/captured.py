@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -36,23 +36,30 @@ def _inputs(vocabulary: int = 100) -> dict[str, torch.Tensor]:
     return {"input_ids": ids, "attention_mask": mask}
 
 
-@lru_cache(maxsize=None)
+@cache
 def bert() -> Capture:
-    config = BertConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=96, vocab_size=100)
+    config = BertConfig(
+        hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=96, vocab_size=100
+    )
     return capture(AutoModel.from_config(config).eval(), (), _inputs())
 
 
-@lru_cache(maxsize=None)
+@cache
 def gpt2() -> Capture:
     config = GPT2Config(n_layer=2, n_embd=64, n_head=2, vocab_size=100, bos_token_id=0, eos_token_id=0)
     return capture(AutoModelForCausalLM.from_config(config).eval(), (), {**_inputs(), "use_cache": False})
 
 
-@lru_cache(maxsize=None)
+@cache
 def qwen3(dtype: torch.dtype = torch.float16) -> Capture:
     config = Qwen3Config(
-        hidden_size=64, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=32,
-        intermediate_size=96, vocab_size=100,
-    )  # fmt: skip
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=32,
+        intermediate_size=96,
+        vocab_size=100,
+    )
     model = AutoModelForCausalLM.from_config(config).eval().to(dtype)
     return capture(model, (), {**_inputs(), "use_cache": False})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -12,7 +12,9 @@ import torch
 from spyre_dsl.graphs.node import Value
 from spyre_dsl.language.vocabulary import ALIASES, OPS, PLACEMENT_ARGUMENTS, Op, find_op
 
-DIM_PARAMETERS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension", "start_dim", "end_dim", "source", "destination"})
+DIM_PARAMETERS = frozenset(
+    {"dim", "dims", "dim0", "dim1", "dim2", "dimension", "start_dim", "end_dim", "source", "destination"}
+)
 """Parameters that name dimensions, counted from either end."""
 
 ONE_MORE_DIM = frozenset({"unsqueeze", "stack"})
@@ -44,9 +46,7 @@ class Binding:
     deterministic: bool
     has_dims: bool
 
-    def values(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], convert: Callable[[Any], Value]
-    ) -> list[Value]:
+    def values(self, args: Sequence[Any], kwargs: Mapping[str, Any], convert: Callable[[Any], Value]) -> list[Value]:
         """The arguments in canonical order, defaults filled in."""
         given = len(args)
         found: list[Value] = []
@@ -66,7 +66,7 @@ class Binding:
         return args[position] if position < len(args) else kwargs.get(self.schema_names[position])
 
 
-@lru_cache(maxsize=None)
+@cache
 def binding_of(target: torch._ops.OpOverload) -> Binding:
     """The binding of an overload; the same overload always gives the same object."""
     schema = target._schema
@@ -89,7 +89,7 @@ def binding_of(target: torch._ops.OpOverload) -> Binding:
 
 
 def _documented(overload: str) -> Op | None:
-    """The vocabulary's op for an overload that it lists, the in-place form of one, or one of an alias (``multiply``)."""
+    """The vocabulary's op for an overload that it lists, for its in-place form, and for an alias (``multiply``)."""
     namespace, packet, name = overload.split(".")
     if namespace != "aten":
         return None

@@ -19,11 +19,16 @@ from spyre_dsl.graphs.sizes import Sizes, dtype_name
 
 _NO_VALUE = frozenset(
     {
-        "aten._assert_tensor_metadata.default", "aten._assert_scalar.default", "aten._assert_async.msg",
-        "aten._assert_async.default", "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
-        "aten._functional_assert_async.msg", "aten._functional_assert_scalar.default",
+        "aten._assert_tensor_metadata.default",
+        "aten._assert_scalar.default",
+        "aten._assert_async.msg",
+        "aten._assert_async.default",
+        "aten.sym_constrain_range.default",
+        "aten.sym_constrain_range_for_size.default",
+        "aten._functional_assert_async.msg",
+        "aten._functional_assert_scalar.default",
     }
-)  # fmt: skip
+)
 """Calls that check something and compute nothing."""
 
 _LEAF_OF_KIND = {
@@ -52,7 +57,11 @@ def _leaves(signature: Any) -> dict[str, tuple[str, str, Any]]:
     if signature is None:
         return {}
     return {
-        spec.arg.name: (_LEAF_OF_KIND[spec.kind], spec.target or "", spec.arg if isinstance(spec.arg, ConstantArgument) else None)
+        spec.arg.name: (
+            _LEAF_OF_KIND[spec.kind],
+            spec.target or "",
+            spec.arg if isinstance(spec.arg, ConstantArgument) else None,
+        )
         for spec in signature.input_specs
     }
 
@@ -99,7 +108,7 @@ class _Walk:
         if kind is torch.fx.Node:
             return self.values[argument]
         if kind is int or kind is float or kind is bool or kind is str or argument is None:
-            return argument
+            return argument  # type: ignore[no-any-return]
         if isinstance(argument, (list, tuple)):
             return tuple([self.value(item) for item in argument])
         if kind is torch.dtype:
@@ -112,7 +121,8 @@ class _Walk:
             return argument
         if isinstance(argument, slice):
             return tuple([self.value(item) for item in (argument.start, argument.stop, argument.step)])
-        return self.sizes.of(argument)  # type: ignore[no-any-return]
+        known: Value = self.sizes.of(argument)
+        return known
 
     def overload(self, fx: torch.fx.Node, position: int) -> Value:
         binding = binding_of(fx.target)  # type: ignore[arg-type]
@@ -261,5 +271,5 @@ def _live(nodes: list[Node], roots: Iterable[Node]) -> tuple[Node, ...]:
 
 def _name_of(target: Any) -> str:
     if isinstance(target, torch._ops.HigherOrderOperator):
-        return f"higher_order.{target.name()}"
+        return f"higher_order.{target._name}"
     return f"{getattr(target, '__module__', '')}.{getattr(target, '__name__', target)}".removeprefix("_")

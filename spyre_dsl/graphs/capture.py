@@ -72,7 +72,9 @@ def _export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
             shapes = {name: dynamic_shapes(value) for name, value in flat.items()}
             return torch.export.export(model, (), flat, strict=False, dynamic_shapes=shapes)
     except Exception as error:
-        raise CaptureError(f"{type(model).__name__} cannot be exported with these inputs: {_first_line(error)}") from error
+        raise CaptureError(
+            f"{type(model).__name__} cannot be exported with these inputs: {_first_line(error)}"
+        ) from error
 
 
 @contextmanager

@@ -39,9 +39,20 @@ class Node:
     """
 
     __slots__ = (
-        "op", "overload", "arguments", "fx", "dim_rank", "number", "position", "users",
-        "is_constant", "target", "changed_at", "_sizes", "_shape",
-    )  # fmt: skip
+        "op",
+        "overload",
+        "arguments",
+        "fx",
+        "dim_rank",
+        "number",
+        "position",
+        "users",
+        "is_constant",
+        "target",
+        "changed_at",
+        "_sizes",
+        "_shape",
+    )
 
     def __init__(
         self, op: str, overload: str, arguments: tuple[Value, ...], fx: torch.fx.Node, sizes: Sizes, position: int

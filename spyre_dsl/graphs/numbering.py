@@ -34,12 +34,11 @@ class Numbering:
 
 def _key(value: Value) -> tuple[Hashable, bool]:
     """What stands for a value in a key, and whether it is fixed. Numbers of different types are different values."""
-    kind = type(value)
-    if kind is Node:
-        return ("#", value.number), value.is_constant  # type: ignore[union-attr]
-    if kind is tuple:
-        parts = [_key(item) for item in value]  # type: ignore[union-attr]
+    if isinstance(value, Node):
+        return ("#", value.number), value.is_constant
+    if isinstance(value, tuple):
+        parts = [_key(item) for item in value]
         return tuple([part for part, _ in parts]), all([fixed for _, fixed in parts])
-    if kind is SymbolicSize:
+    if isinstance(value, SymbolicSize):
         return value, False
-    return (kind, value), True  # type: ignore[return-value]
+    return (type(value), value), True

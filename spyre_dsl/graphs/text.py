@@ -36,7 +36,7 @@ def show_node(node: Node, depth: int = 0) -> str:
 def _arguments(parameters: tuple[Parameter, ...], values: tuple[Value, ...], depth: int) -> list[str]:
     shown: list[str] = []
     skipped = False
-    for parameter, value in zip(parameters, values):
+    for parameter, value in zip(parameters, values, strict=True):
         if not parameter.required and value == parameter.default and type(value) is type(parameter.default):
             skipped = True
         else:

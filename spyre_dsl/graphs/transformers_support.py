@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import torch
 from transformers import PreTrainedModel
@@ -30,7 +30,7 @@ def exportable(model: torch.nn.Module) -> Iterator[None]:
     Of the exporter's patches only these two are used: they change nothing that a rule could see. (Its patches of
     attention and of mixtures of experts rewrite the very code that rules are written against.)
     """
-    register_cache_pytrees_for_model(model)
+    register_cache_pytrees_for_model(cast(PreTrainedModel, model))  # works for any module
     with reset_model_state(model):
         yield
 

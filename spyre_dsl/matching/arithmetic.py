@@ -20,12 +20,20 @@ MAX_BITS = 4096
 """Integers of more bits than this are a mistake in a rule."""
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "**": operator.pow,
-}  # fmt: skip
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class Unknown(Exception):
@@ -112,7 +120,7 @@ def _equal(left: Any, right: Any) -> bool:
     if (isinstance(left, SymbolicSize) and is_number(right)) or (isinstance(right, SymbolicSize) and is_number(left)):
         return same_value(left, right) or _decide(operator.eq, left, right, "==")
     if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
-        return all(_equal(a, b) for a, b in zip(left, right))
+        return all(_equal(a, b) for a, b in zip(left, right, strict=True))
     return same_value(left, right)
 
 
@@ -122,7 +130,7 @@ def _decide(function: Callable[[Any, Any], Any], left: Any, right: Any, symbol: 
         return result
     if statically_known_true(result):
         return True
-    if statically_known_true(torch.sym_not(result)):
+    if statically_known_true(torch.sym_not(result)):  # type: ignore[no-untyped-call]
         return False
     dynamic = left if isinstance(left, SymbolicSize) else right
     raise Unknown(f"{left} {symbol} {right} depends on {dynamic}, a size that is only known when the model runs")

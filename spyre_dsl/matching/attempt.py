@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spyre_dsl.graphs.node import Node, Value
-from spyre_dsl.language.syntax import Expression, NO_SPAN, Span
+from spyre_dsl.language.syntax import NO_SPAN, Expression, Span
 from spyre_dsl.matching.no_match import NoMatch
 
 MAX_STEPS = 20_000
@@ -44,5 +44,7 @@ class Attempt:
     def failure(self) -> NoMatch:
         template, arguments, span, actual = self._failure
         if self.steps > MAX_STEPS:
-            return NoMatch("the operands of commutative ops can be ordered in too many ways", (), span, actual, self.best)
+            return NoMatch(
+                "the operands of commutative ops can be ordered in too many ways", (), span, actual, self.best
+            )
         return NoMatch(template, arguments, span, actual, max(self.best, 0))

@@ -12,8 +12,14 @@ from spyre_dsl.language.syntax import Call, Expression, ListExpression, Number, 
 from spyre_dsl.language.vocabulary import OPS, Parameter
 from spyre_dsl.matching.arithmetic import Unknown, arithmetic
 from spyre_dsl.matching.patterns import (
-    DerivedPattern, LengthPattern, LiteralPattern, OpPattern, Pattern, SectionsPattern, UnflattenedPattern,
-)  # fmt: skip
+    DerivedPattern,
+    LengthPattern,
+    LiteralPattern,
+    OpPattern,
+    Pattern,
+    SectionsPattern,
+    UnflattenedPattern,
+)
 
 Given = Mapping[str, Expression]
 Compile = Callable[[Expression, Parameter], Pattern]

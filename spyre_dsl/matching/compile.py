@@ -10,15 +10,43 @@ from spyre_dsl.graphs.arguments import DIM_PARAMETERS
 from spyre_dsl.language.diagnostics import SpyreDslError
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS
 from spyre_dsl.language.syntax import (
-    COMPARE_OPS, OPERATOR_OPS, Attribute, Binary, Boolean, Call, Capture, Compare, Conditional, Expression, Index,
-    ListExpression, Logical, Name, NoneLiteral, Number, Span, String, Unary, Wildcard,
-)  # fmt: skip
+    COMPARE_OPS,
+    OPERATOR_OPS,
+    Attribute,
+    Binary,
+    Boolean,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    Span,
+    String,
+    Unary,
+    Wildcard,
+)
 from spyre_dsl.language.vocabulary import OPS, BindingProblem, Op, Parameter, bind, find_op
 from spyre_dsl.matching.canonical_words import ANYTHING, in_canonical_words
 from spyre_dsl.matching.patterns import (
-    AnyPattern, CapturePattern, ComputedPattern, DefaultPattern, EitherPattern, EndPattern, ItemPattern, ListPattern,
-    LiteralPattern, OpPattern, Pattern, SectionsPattern,
-)  # fmt: skip
+    AnyPattern,
+    CapturePattern,
+    ComputedPattern,
+    DefaultPattern,
+    EitherPattern,
+    EndPattern,
+    ItemPattern,
+    ListPattern,
+    LiteralPattern,
+    OpPattern,
+    Pattern,
+    SectionsPattern,
+)
 
 SIZE_PARAMETERS = frozenset({"shape", "size", "sizes"})
 """Parameters in which -1 means "whatever is left"."""
@@ -67,9 +95,13 @@ def _compile(expression: Expression, parameter: Parameter) -> Pattern:
         case Unary():
             return _unary(expression, parameter)
         case Binary():
-            return _operator(expression, OPERATOR_OPS[expression.operator], (expression.left, expression.right), parameter)
+            return _operator(
+                expression, OPERATOR_OPS[expression.operator], (expression.left, expression.right), parameter
+            )
         case Compare() if expression.operator in COMPARE_OPS:
-            return _operator(expression, COMPARE_OPS[expression.operator], (expression.left, expression.right), parameter)
+            return _operator(
+                expression, COMPARE_OPS[expression.operator], (expression.left, expression.right), parameter
+            )
         case Attribute() | Compare() | Logical() | Conditional():
             return _computed(expression, parameter)
     raise PatternError("this cannot be part of a pattern", span)
@@ -184,7 +216,9 @@ def _op(
     if same is not None:
         return replace(same, overload=overload) if isinstance(same, OpPattern) else same
     arguments = tuple(_argument(parameter, given, span) for parameter in op.parameters)
-    others_left_out = all(parameter.name not in given or _is_default(parameter, given) for parameter in op.parameters[2:])
+    others_left_out = all(
+        parameter.name not in given or _is_default(parameter, given) for parameter in op.parameters[2:]
+    )
     swap = (1, 2) if op.name == "transpose" else (0, 1) if op.commutative and others_left_out else None
     return OpPattern(span, op.name, overload, arguments, swap)
 

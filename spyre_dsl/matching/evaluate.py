@@ -10,9 +10,24 @@ from spyre_dsl.graphs.node import Node
 from spyre_dsl.graphs.sizes import dtype_name
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS
 from spyre_dsl.language.syntax import (
-    Attribute, Binary, Boolean, Call, Capture, Compare, Conditional, Expression, Index, ListExpression, Logical, Name,
-    NoneLiteral, Number, Span, String, Unary,
-)  # fmt: skip
+    Attribute,
+    Binary,
+    Boolean,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    Span,
+    String,
+    Unary,
+)
 from spyre_dsl.language.vocabulary import find_op
 from spyre_dsl.matching.arithmetic import Unknown, arithmetic, compare, describe, negative
 from spyre_dsl.matching.environment import MISSING, Environment, config_value
@@ -52,7 +67,11 @@ def first_failure(guard: Expression, environment: Environment) -> NoMatch | None
     if isinstance(guard, Compare):
         left = evaluate(guard.left, environment)
         right = evaluate(guard.right, environment)
-        template = "the guard needs {} {} {}" if not isinstance(guard.right, Number) else "the guard needs a value {1} {2}; it is {0}"
+        template = (
+            "the guard needs {} {} {}"
+            if not isinstance(guard.right, Number)
+            else "the guard needs a value {1} {2}; it is {0}"
+        )
         return NoMatch(template, (describe(left), guard.operator, describe(right)), guard.span, left)
     if isinstance(guard, Unary):
         return NoMatch("the guard needs this to be false; it is true", (), guard.span, True)

@@ -100,7 +100,11 @@ def _places(one: CompiledRule, graph: CanonicalGraph, context: MatchContext, pat
     else:
         nodes = [node for node in graph.by_op.get(one.root_op, ()) if _within(context.rebase(node.module_path), path)]
         if not nodes:
-            nodes = [node for node in graph.nodes if path is not None and not node.is_leaf and _within(node.module_path, path)]
+            nodes = [
+                node
+                for node in graph.nodes
+                if path is not None and not node.is_leaf and _within(node.module_path, path)
+            ]
         for node in nodes:
             yield _attempt(one, match_at(one, node, graph, context), node, node.module_path, node.source_line)
         if not nodes:

@@ -1,7 +1,7 @@
 """Early rejection: what a node must have around it for a pattern to have a chance.
 
-A feature is the op of an argument, the op of an argument's argument, or a number among the arguments. A pattern requires
-some; a node has some. Nodes that look alike share one signature, so that the rules for it are chosen once.
+A feature is the op of an argument, the op of an argument's argument, or a number among the arguments. A pattern
+requires some; a node has some. Nodes that look alike share one signature, so that the rules for it are chosen once.
 """
 
 from __future__ import annotations
@@ -34,20 +34,18 @@ def signature_features(signature: Any) -> frozenset[Feature]:
 
 
 def _outer(value: Value) -> Hashable:
-    kind = type(value)
-    if kind is Node:
-        return (value.op, *[_inner(argument) for argument in value.arguments])  # type: ignore[union-attr]
-    if kind is tuple:
-        return ("", *[_outer(item) for item in value])  # type: ignore[union-attr]
-    return value if kind is int or kind is float else None  # type: ignore[return-value]
+    if isinstance(value, Node):
+        return (value.op, *[_inner(argument) for argument in value.arguments])
+    if isinstance(value, tuple):
+        return ("", *[_outer(item) for item in value])
+    return value if type(value) in (int, float) else None
 
 
 def _inner(value: Value) -> Hashable:
-    kind = type(value)
-    if kind is Node:
-        return value.op  # type: ignore[union-attr]
-    if kind is tuple:
-        return tuple([item.op for item in value if type(item) is Node])  # type: ignore[union-attr]
+    if isinstance(value, Node):
+        return value.op
+    if isinstance(value, tuple):
+        return tuple([item.op for item in value if isinstance(item, Node)])
     return None
 
 

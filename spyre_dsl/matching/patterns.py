@@ -67,7 +67,12 @@ class CapturePattern(Pattern):
             yield
             attempt.held -= 1
         else:
-            attempt.fail("${} is {} elsewhere in the pattern and {} here", (self.name, bindings[self.name], value), self.span, value)
+            attempt.fail(
+                "${} is {} elsewhere in the pattern and {} here",
+                (self.name, bindings[self.name], value),
+                self.span,
+                value,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +241,9 @@ class UnflattenedPattern(Pattern):
             if same_value(x.shape[:dim], value[:dim]) and same_value(x.shape[dim + 1 :], value[end:]):
                 yield from match_all(self.items, value[dim:end], holder, attempt)
                 return
-        attempt.fail("expected dim {} to be split into {}, found {}", (self.dim, len(self.items), value), self.span, value)
+        attempt.fail(
+            "expected dim {} to be split into {}, found {}", (self.dim, len(self.items), value), self.span, value
+        )
 
     def parts(self) -> Sequence[Pattern]:
         return self.items
@@ -244,7 +251,10 @@ class UnflattenedPattern(Pattern):
 
 @dataclass(frozen=True, slots=True)
 class OpPattern(Pattern):
-    """A call. ``overload`` is set where the pattern names one exactly; ``swap`` names two arguments that may change places."""
+    """A call.
+
+    ``overload`` is set where the pattern names one exactly; ``swap`` names two arguments that may change places.
+    """
 
     op: str
     overload: str | None
@@ -256,7 +266,9 @@ class OpPattern(Pattern):
             attempt.fail("expected `{}`, found {}", (self.op, _found(value)), self.span, value)
             return
         if self.overload is not None and value.overload != self.overload:
-            attempt.fail("expected the overload {}, found {}", (self.overload, value.overload), self.span, value.overload)
+            attempt.fail(
+                "expected the overload {}, found {}", (self.overload, value.overload), self.span, value.overload
+            )
             return
         if attempt.exhausted():
             return

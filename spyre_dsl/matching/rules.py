@@ -107,7 +107,7 @@ class RuleIndex:
                         yield match
 
     def candidates(self, node: Node) -> tuple[tuple[int, CompiledRule], ...]:
-        """The rules that are not ruled out by the op of ``node``, those of its arguments and theirs, and its literals."""
+        """The rules that the ops around ``node`` and its literals do not rule out."""
         rules = self._by_root.get(node.op)
         if rules is None:
             return ()

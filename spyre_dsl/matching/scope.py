@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -21,8 +21,13 @@ from spyre_dsl.matching.no_match import NoMatch
 
 _TOO_GENERAL = (torch.nn.Module, object)
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 def as_they_are(path: str) -> str:
@@ -69,10 +74,14 @@ def adapter_fits(adapter: Adapter, context: MatchContext) -> NoMatch | None:
                 return NoMatch(*problem, requires.span)
         if requires.stacks and context.stack is not None and context.stack.name not in requires.stacks:
             wanted = ", ".join(requires.stacks)
-            return NoMatch("the adapter is for the stacks {}; this one is {}", (wanted, context.stack.name), requires.span)
+            return NoMatch(
+                "the adapter is for the stacks {}; this one is {}", (wanted, context.stack.name), requires.span
+            )
     if adapter.expires is not None and context.stack is not None:
         if evaluate(adapter.expires, context.environment()) is True:
-            return NoMatch("the stack {} no longer needs this adapter", (context.stack.name,), adapter.expires.span, True)
+            return NoMatch(
+                "the stack {} no longer needs this adapter", (context.stack.name,), adapter.expires.span, True
+            )
     return None
 
 
@@ -85,7 +94,12 @@ def config_fits(clauses: tuple[ConfigClause, ...], config: Any) -> NoMatch | Non
         if clause.comparison is not None:
             symbol, number = clause.comparison
             if isinstance(actual, bool) or not isinstance(actual, (int, float)) or not _COMPARE[symbol](actual, number):
-                return NoMatch("config.{} must be {} {}; it is {}", (clause.key, symbol, f"{number:g}", actual), clause.span, actual)
+                return NoMatch(
+                    "config.{} must be {} {}; it is {}",
+                    (clause.key, symbol, f"{number:g}", actual),
+                    clause.span,
+                    actual,
+                )
         elif not any(same_value(_plain(value), _plain(actual)) for value in clause.values):
             wanted = " or ".join(map(str, clause.values))
             return NoMatch("config.{} must be {}; it is {}", (clause.key, wanted, _plain(actual)), clause.span, actual)
@@ -122,7 +136,9 @@ def module_fits(match: Match, path: str, module: torch.nn.Module | None) -> NoMa
         names = class_names(type(module)) if module is not None else ()
         if not any(_class_matches(match.module, name) for name in names):
             actual = names[0] if names else "unknown"
-            return NoMatch("the class must fit `{}`; it is {}", (match.module, actual), match.module_span, actual, score)
+            return NoMatch(
+                "the class must fit `{}`; it is {}", (match.module, actual), match.module_span, actual, score
+            )
     return None
 
 
@@ -131,16 +147,20 @@ def path_matches(pattern: str, path: str) -> bool:
     return _segments_match(tuple(pattern.split(".")), tuple(path.split(".")))
 
 
-@lru_cache(maxsize=None)
+_NAMES: dict[type, tuple[str, ...]] = {}
+
+
 def class_names(cls: type) -> tuple[str, ...]:
     """The qualified names by which rules may know a class: its own, then those of its bases; torch.nn's short too."""
-    names = []
-    for base in cls.__mro__:
-        if base not in _TOO_GENERAL:
-            names.append(f"{base.__module__}.{base.__qualname__}")
-            if base.__module__.startswith("torch.nn.modules.") and getattr(torch.nn, base.__name__, None) is base:
-                names.append(f"torch.nn.{base.__name__}")
-    return tuple(names)
+    if cls not in _NAMES:
+        names = []
+        for base in cls.__mro__:
+            if base not in _TOO_GENERAL:
+                names.append(f"{base.__module__}.{base.__qualname__}")
+                if base.__module__.startswith("torch.nn.modules.") and getattr(torch.nn, base.__name__, None) is base:
+                    names.append(f"torch.nn.{base.__name__}")
+        _NAMES[cls] = tuple(names)
+    return _NAMES[cls]
 
 
 def _class_matches(pattern: str, name: str) -> bool:
@@ -150,7 +170,7 @@ def _class_matches(pattern: str, name: str) -> bool:
     return "." not in pattern and _glob(pattern)(name.rpartition(".")[2]) is not None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _glob(pattern: str) -> Callable[[str], re.Match[str] | None]:
     """Only ``*`` is special: any characters."""
     return re.compile(re.escape(pattern).replace(r"\*", ".*"), re.DOTALL).fullmatch

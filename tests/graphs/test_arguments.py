@@ -22,7 +22,11 @@ def test_each_required_parameter_has_a_place_in_each_overload(op):
         assert binding.op is op
         assert [slot.name for slot in binding.slots] == [parameter.name for parameter in op.parameters]
         if name not in OVERLOADS_WITHOUT:
-            missing = [slot.name for slot, p in zip(binding.slots, op.parameters) if p.required and slot.position is None]
+            missing = [
+                slot.name
+                for slot, p in zip(binding.slots, op.parameters, strict=True)
+                if p.required and slot.position is None
+            ]
             assert not missing, f"{name}: {missing}"
 
 
@@ -48,7 +52,11 @@ def test_aliases_mean_the_documented_op():
 
 def test_an_op_that_the_vocabulary_lacks_keeps_the_schema():
     binding = binding_of(torch.ops.aten.erfinv.default)
-    assert binding.op is None and binding.name == "aten.erfinv.default" and [slot.name for slot in binding.slots] == ["self"]
+    assert (
+        binding.op is None
+        and binding.name == "aten.erfinv.default"
+        and [slot.name for slot in binding.slots] == ["self"]
+    )
 
 
 def test_what_only_places_a_result_is_no_argument():

@@ -33,10 +33,15 @@ class TestOneFormForOneMeaning:
     @pytest.mark.parametrize(
         "write",
         [
-            lambda x: x.view(2, 48), lambda x: x.reshape(2, -1), lambda x: x.flatten(1), lambda x: x.flatten(-2, -1),
-            lambda x: torch.reshape(x, (-1, 48)), lambda x: x.view(2, 48).contiguous(), lambda x: x.reshape_as(torch.ones(2, 48)),
+            lambda x: x.view(2, 48),
+            lambda x: x.reshape(2, -1),
+            lambda x: x.flatten(1),
+            lambda x: x.flatten(-2, -1),
+            lambda x: torch.reshape(x, (-1, 48)),
+            lambda x: x.view(2, 48).contiguous(),
+            lambda x: x.reshape_as(torch.ones(2, 48)),
         ],
-    )  # fmt: skip
+    )
     def test_reshape_has_full_sizes(self, write):
         node = only(traced(write, X), "reshape")
         assert node.arguments[1] == (2, 48)
@@ -44,10 +49,15 @@ class TestOneFormForOneMeaning:
     @pytest.mark.parametrize(
         "write",
         [
-            lambda x: x.transpose(1, 2), lambda x: x.transpose(-1, -2), lambda x: x.transpose(2, 1), lambda x: x.mT,
-            lambda x: x.permute(0, 2, 1), lambda x: x.swapaxes(1, 2), lambda x: x.movedim(1, 2),
+            lambda x: x.transpose(1, 2),
+            lambda x: x.transpose(-1, -2),
+            lambda x: x.transpose(2, 1),
+            lambda x: x.mT,
+            lambda x: x.permute(0, 2, 1),
+            lambda x: x.swapaxes(1, 2),
+            lambda x: x.movedim(1, 2),
         ],
-    )  # fmt: skip
+    )
     def test_transpose_names_the_smaller_dim_first(self, write):
         node = only(traced(write, X), "transpose")
         assert node.arguments[1:] == (1, 2)
@@ -58,10 +68,12 @@ class TestOneFormForOneMeaning:
     @pytest.mark.parametrize(
         "write, sections",
         [
-            (lambda x: x.chunk(2, -1), (4, 4)), (lambda x: x.split(3, dim=2), (3, 3, 2)),
-            (lambda x: x.split([1, 7], dim=-1), (1, 7)), (lambda x: torch.split(x, [1, 7], 2), (1, 7)),
+            (lambda x: x.chunk(2, -1), (4, 4)),
+            (lambda x: x.split(3, dim=2), (3, 3, 2)),
+            (lambda x: x.split([1, 7], dim=-1), (1, 7)),
+            (lambda x: torch.split(x, [1, 7], 2), (1, 7)),
         ],
-    )  # fmt: skip
+    )
     def test_split_lists_its_sections(self, write, sections):
         graph = traced(lambda x: tuple(write(x)), X)
         node = only(graph, "split")
@@ -71,7 +83,9 @@ class TestOneFormForOneMeaning:
     def test_one_section_is_the_whole(self):
         assert ops(traced(lambda x: x.split(8, -1)[0] * 2, X)) == ["mul"]
 
-    @pytest.mark.parametrize("write", [lambda x: x.to(torch.float16), lambda x: x.half(), lambda x: x.type_as(torch.ones(1).half())])
+    @pytest.mark.parametrize(
+        "write", [lambda x: x.to(torch.float16), lambda x: x.half(), lambda x: x.type_as(torch.ones(1).half())]
+    )
     def test_casts(self, write):
         assert only(traced(write, X), "to").arguments[1] == "float16"
 
@@ -83,7 +97,9 @@ class TestOneFormForOneMeaning:
         graph = traced(lambda x: (x > 0) & (x < 1), X)
         assert ops(graph) == ["gt", "lt", "bitwise_and"]
 
-    @pytest.mark.parametrize("write", [lambda x: x.mean(-1, True), lambda x: x.mean(2, keepdim=True), lambda x: torch.mean(x, [-1], True)])
+    @pytest.mark.parametrize(
+        "write", [lambda x: x.mean(-1, True), lambda x: x.mean(2, keepdim=True), lambda x: torch.mean(x, [-1], True)]
+    )
     def test_dims_are_lists_counted_from_the_front(self, write):
         assert only(traced(write, X), "mean").arguments[1:] == ((2,), True, None)
 
@@ -92,7 +108,12 @@ class TestOneFormForOneMeaning:
 
     def test_a_slice_is_within_its_size(self):
         graph = traced(lambda x: (x[..., 4:], x[..., -4:], x[..., :-4], x.narrow(-1, 4, 4)), X)
-        assert [node.arguments[1:] for node in graph.outputs] == [(2, 4, 8, 1), (2, 4, 8, 1), (2, 0, 4, 1), (2, 4, 8, 1)]
+        assert [node.arguments[1:] for node in graph.outputs] == [
+            (2, 4, 8, 1),
+            (2, 4, 8, 1),
+            (2, 0, 4, 1),
+            (2, 4, 8, 1),
+        ]
 
     def test_select_counts_from_the_front(self):
         assert only(traced(lambda x: x[:, -1], X), "select").arguments[1:] == (1, 5)
@@ -110,13 +131,28 @@ class TestNoOpsAreGone:
     @pytest.mark.parametrize(
         "write",
         [
-            lambda x: x.contiguous(), lambda x: x.clone(), lambda x: x.detach(), lambda x: x + 0, lambda x: x * 1,
-            lambda x: x[:, :, :], lambda x: x[..., 0:8], lambda x: x.to(torch.float32), lambda x: x.float(),
-            lambda x: x.expand(2, 6, 8), lambda x: x.expand(2, -1, -1), lambda x: x.view(2, 6, 8), lambda x: x.transpose(1, 1),
-            lambda x: x.permute(0, 1, 2), lambda x: F.dropout(x, 0.5, training=False), lambda x: F.dropout(x, 0.0),
-            lambda x: x.repeat(1, 1, 1), lambda x: x.squeeze(), lambda x: x / 1, lambda x: x - 0,
+            lambda x: x.contiguous(),
+            lambda x: x.clone(),
+            lambda x: x.detach(),
+            lambda x: x + 0,
+            lambda x: x * 1,
+            lambda x: x[:, :, :],
+            lambda x: x[..., 0:8],
+            lambda x: x.to(torch.float32),
+            lambda x: x.float(),
+            lambda x: x.expand(2, 6, 8),
+            lambda x: x.expand(2, -1, -1),
+            lambda x: x.view(2, 6, 8),
+            lambda x: x.transpose(1, 1),
+            lambda x: x.permute(0, 1, 2),
+            lambda x: F.dropout(x, 0.5, training=False),
+            lambda x: F.dropout(x, 0.0),
+            lambda x: x.repeat(1, 1, 1),
+            lambda x: x.squeeze(),
+            lambda x: x / 1,
+            lambda x: x - 0,
         ],
-    )  # fmt: skip
+    )
     def test_they_are_their_argument(self, write):
         graph = traced(lambda x: write(x).exp(), X)
         assert ops(graph) == ["exp"]
@@ -125,10 +161,15 @@ class TestNoOpsAreGone:
     @pytest.mark.parametrize(
         "write",
         [
-            lambda x: F.dropout(x, 0.5, training=True), lambda x: x[:, :5], lambda x: x.to(torch.float64), lambda x: x[:, ::2],
-            lambda x: x.unsqueeze(0).expand(3, 2, 6, 8)[0], lambda x: x + 1, lambda x: x.repeat(1, 1, 2),
+            lambda x: F.dropout(x, 0.5, training=True),
+            lambda x: x[:, :5],
+            lambda x: x.to(torch.float64),
+            lambda x: x[:, ::2],
+            lambda x: x.unsqueeze(0).expand(3, 2, 6, 8)[0],
+            lambda x: x + 1,
+            lambda x: x.repeat(1, 1, 2),
         ],
-    )  # fmt: skip
+    )
     def test_what_does_something_stays(self, write):
         assert len(ops(traced(lambda x: write(x).exp(), X))) > 1
 
@@ -199,14 +240,21 @@ class TestNodes:
 
         graph = canonicalize(torch.export.export(Folded(), (torch.ones(4),)))
         assert {node.op: node.is_constant for node in graph.nodes} == {
-            "parameter": True, "buffer": True, "mul": True, "exp": True, "input": False, "add": False,
-        }  # fmt: skip
+            "parameter": True,
+            "buffer": True,
+            "mul": True,
+            "exp": True,
+            "input": False,
+            "add": False,
+        }
         assert {node.target for node in graph.nodes if node.is_parameter} == {"weight", "shift"}
 
 
 class TestDynamicSizes:
     def test_are_equal_by_expression(self):
-        graph = traced(lambda x: (x.view(x.shape[0] * x.shape[1], 8), x.flatten(0, 1)), torch.ones(3, 5, 8), dynamic=True)
+        graph = traced(
+            lambda x: (x.view(x.shape[0] * x.shape[1], 8), x.flatten(0, 1)), torch.ones(3, 5, 8), dynamic=True
+        )
         left, right = graph.outputs
         assert left.arguments[1][0] == right.arguments[1][0]
         assert isinstance(left.arguments[1][0], SymbolicSize)
@@ -263,7 +311,9 @@ class TestRealModels:
 
     def test_a_cast_that_does_nothing_is_there_in_half_precision_only(self):
         assert "float32" in {node.arguments[1] for node in qwen3().graph.by_op["to"]}
-        assert "float32" not in {n.arguments[1] for n in qwen3(torch.float32).graph.by_op["to"] if n.arguments[0].dtype == "float32"}
+        assert "float32" not in {
+            n.arguments[1] for n in qwen3(torch.float32).graph.by_op["to"] if n.arguments[0].dtype == "float32"
+        }
 
     def test_canonicalizing_leaves_the_program_alone(self):
         program = bert().program
@@ -291,7 +341,7 @@ def test_no_ops_anywhere_change_nothing(names, data):
         return x
 
     def padded(x):
-        for name, no_op in zip(names, between):
+        for name, no_op in zip(names, between, strict=True):
             x = UNARY[name](no_op(x))
         return x
 

@@ -48,7 +48,12 @@ class TestTheGraph:
 
     def test_caches_are_inputs_and_outputs(self):
         config = LlamaConfig(
-            hidden_size=32, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, intermediate_size=32, vocab_size=50
+            hidden_size=32,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            intermediate_size=32,
+            vocab_size=50,
         )
         model = AutoModel.from_config(config).eval()
         ids = torch.randint(0, 50, (2, 5))
@@ -79,7 +84,12 @@ class TestTheGraph:
 class TestWhatModulesReceived:
     def test_every_module_that_ran_is_there(self):
         calls = bert().calls
-        assert set(calls) >= {"", "embeddings", "encoder.layer.1.attention.self", "encoder.layer.1.attention.self.query"}
+        assert set(calls) >= {
+            "",
+            "embeddings",
+            "encoder.layer.1.attention.self",
+            "encoder.layer.1.attention.self.query",
+        }
 
     def test_with_sizes_symbols_and_constants(self):
         ((args, kwargs),) = bert().calls["encoder.layer.0.attention.self"]
@@ -111,7 +121,7 @@ class TestTheModelIsLeftAlone:
         with pytest.raises(CaptureError):
             capture(model, INPUTS, {"nothing": torch.ones(4)})
         after = [dict(module.__dict__) for module in model.modules()]
-        for old, new in zip(before, after):
+        for old, new in zip(before, after, strict=True):
             assert {k: v for k, v in old.items() if k[0] != "_"} == {k: v for k, v in new.items() if k[0] != "_"}
             assert dict(old["_forward_pre_hooks"]) == dict(new["_forward_pre_hooks"])
         assert all(torch.equal(value, model.state_dict()[name]) for name, value in state.items())

@@ -23,7 +23,13 @@ class TestWhere:
     def test_the_stack_goes_from_the_root_inwards(self):
         first = of(bert().graph, "scaled_dot_product_attention")[0]
         paths = [path for path, _ in first.module_stack]
-        assert paths == ["", "encoder", "encoder.layer.0", "encoder.layer.0.attention", "encoder.layer.0.attention.self"]
+        assert paths == [
+            "",
+            "encoder",
+            "encoder.layer.0",
+            "encoder.layer.0.attention",
+            "encoder.layer.0.attention.self",
+        ]
 
     def test_the_line_is_in_the_models_own_code(self):
         name, line = of(bert().graph, "scaled_dot_product_attention")[0].source_line.split(":")

@@ -63,20 +63,69 @@ def problem(text: str, environment: Environment = ENVIRONMENT) -> EvaluationProb
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("1 + 2 * 3", 7), ("7 // 2", 3), ("7 / 2", 3.5), ("-7 % 4", 1), ("2 ** 10", 1024), ("d ** -0.5", 32**-0.5), ("-$n", -3),
-        ("[1, 2] + [3]", (1, 2, 3)), ("[4, 5][1]", 5), ("$dims[0]", 1), ("1 < 2 < 3", True), ("1 == 1.0", True), ("1 == true", False),
-        ("2 in [1, 2.0]", True), ("2 not in [1]", True), ("not false", True), ("true and false", False), ("true or $unbound", True),
-        ("false and $unbound", False), ("1 if true else $unbound", 1), ("none == $none", True), ('"a" != "b"', True), ("dtype($x) == float16", True),
-        ("size($x, -1)", 4), ("size($x, 1)", 6), ("rank($x)", 3), ("shape($x)", (2, 6, 4)), ("numel($x)", 48), ("users($w)", 1),
-        ("is_parameter($x)", False), ("is_constant(3)", True), ("is_float($x)", True), ("is_float(3)", False), ("default($none, 7)", 7),
-        ("default($n, 7)", 3), ("same($x, $x)", True), ("same($x, $w)", False), ("round_up(33, 64)", 64), ("round_up(64, 64)", 64),
-        ("min_of(3, 1, 2)", 1), ("max_of(3, 1.5)", 3), ("len($dims)", 2), ("finfo_min(float16)", -65504.0), ("finfo_max(bfloat16) > 1e38", True),
-        ("stack.stick", 64), ("stack.name", "2026-06"), ('stack.supports("aten.pow", "float16")', True), ('stack.supports("aten.exp", float16)', False),
-        ("config.hidden_size", 64), ("config.rope.theta", 1e4), ("config.head_dim", 32), ("config.layers", (1, 2)),
-        ("self.eps", 1e-6), ("self.sizes", (4, 6)), ("self.kind == float16", True), ("size(self.weight, 0)", 4), ("dtype(self.weight)", "float32"),
-        ("is_parameter(self.weight)", True), ("self.inner.in_features", 6), ("d", 32), ("float32", "float32"),
+        ("1 + 2 * 3", 7),
+        ("7 // 2", 3),
+        ("7 / 2", 3.5),
+        ("-7 % 4", 1),
+        ("2 ** 10", 1024),
+        ("d ** -0.5", 32**-0.5),
+        ("-$n", -3),
+        ("[1, 2] + [3]", (1, 2, 3)),
+        ("[4, 5][1]", 5),
+        ("$dims[0]", 1),
+        ("1 < 2 < 3", True),
+        ("1 == 1.0", True),
+        ("1 == true", False),
+        ("2 in [1, 2.0]", True),
+        ("2 not in [1]", True),
+        ("not false", True),
+        ("true and false", False),
+        ("true or $unbound", True),
+        ("false and $unbound", False),
+        ("1 if true else $unbound", 1),
+        ("none == $none", True),
+        ('"a" != "b"', True),
+        ("dtype($x) == float16", True),
+        ("size($x, -1)", 4),
+        ("size($x, 1)", 6),
+        ("rank($x)", 3),
+        ("shape($x)", (2, 6, 4)),
+        ("numel($x)", 48),
+        ("users($w)", 1),
+        ("is_parameter($x)", False),
+        ("is_constant(3)", True),
+        ("is_float($x)", True),
+        ("is_float(3)", False),
+        ("default($none, 7)", 7),
+        ("default($n, 7)", 3),
+        ("same($x, $x)", True),
+        ("same($x, $w)", False),
+        ("round_up(33, 64)", 64),
+        ("round_up(64, 64)", 64),
+        ("min_of(3, 1, 2)", 1),
+        ("max_of(3, 1.5)", 3),
+        ("len($dims)", 2),
+        ("finfo_min(float16)", -65504.0),
+        ("finfo_max(bfloat16) > 1e38", True),
+        ("stack.stick", 64),
+        ("stack.name", "2026-06"),
+        ('stack.supports("aten.pow", "float16")', True),
+        ('stack.supports("aten.exp", float16)', False),
+        ("config.hidden_size", 64),
+        ("config.rope.theta", 1e4),
+        ("config.head_dim", 32),
+        ("config.layers", (1, 2)),
+        ("self.eps", 1e-6),
+        ("self.sizes", (4, 6)),
+        ("self.kind == float16", True),
+        ("size(self.weight, 0)", 4),
+        ("dtype(self.weight)", "float32"),
+        ("is_parameter(self.weight)", True),
+        ("self.inner.in_features", 6),
+        ("d", 32),
+        ("float32", "float32"),
     ],
-)  # fmt: skip
+)
 def test_values(text, expected):
     assert value(text) == expected
 
@@ -150,7 +199,9 @@ class TestSizesThatAreNotKnownYet:
         assert value("size($x, 0) + 1 > size($x, 0)", self.environment()) is True
         assert value("size($x, 0) < 0", self.environment()) is False
 
-    @pytest.mark.parametrize("guard", ["size($x, 1) % stack.stick != 0", "size($x, 0) == 3", "size($x, 0) < 100", "size($x, 0) != 5"])
+    @pytest.mark.parametrize(
+        "guard", ["size($x, 1) % stack.stick != 0", "size($x, 0) == 3", "size($x, 0) < 100", "size($x, 0) != 5"]
+    )
     def test_what_depends_on_the_size_is_not_known(self, guard):
         assert "only known when the model runs" in problem(guard, self.environment()).text
 
@@ -189,13 +240,44 @@ class TestGuards:
         assert self.failure("size($x, 9) == 1").reason.endswith("has 3 dimensions, so no dim 9")
 
 
-ATOMS = st.sampled_from(["1", "0", "2.5", "-3", "$x", "$n", "$none", "$dims", "true", "none", '"s"', "float16", "config.rope", "self.weight", "[1, 2]", "$u", "d"])
+ATOMS = st.sampled_from(
+    [
+        "1",
+        "0",
+        "2.5",
+        "-3",
+        "$x",
+        "$n",
+        "$none",
+        "$dims",
+        "true",
+        "none",
+        '"s"',
+        "float16",
+        "config.rope",
+        "self.weight",
+        "[1, 2]",
+        "$u",
+        "d",
+    ]
+)
 OPERATORS = st.sampled_from(["+", "-", "*", "/", "//", "%", "**", "@", "<", "==", "!=", "in", "and", "or"])
-CALLS = st.sampled_from(["size({}, {})", "round_up({}, {})", "default({}, {})", "same({}, {})", "min_of({}, {})", "{} if {} else 1", "len([{}, {}])"])
+CALLS = st.sampled_from(
+    [
+        "size({}, {})",
+        "round_up({}, {})",
+        "default({}, {})",
+        "same({}, {})",
+        "min_of({}, {})",
+        "{} if {} else 1",
+        "len([{}, {}])",
+    ]
+)
 TEXTS = st.recursive(
     ATOMS,
     lambda inner: st.one_of(
-        st.builds("({} {} {})".format, inner, OPERATORS, inner), st.builds(lambda call, a, b: call.format(f"({a})", f"({b})"), CALLS, inner, inner)
+        st.builds("({} {} {})".format, inner, OPERATORS, inner),
+        st.builds(lambda call, a, b: call.format(f"({a})", f"({b})"), CALLS, inner, inner),
     ),
     max_leaves=12,
 )
@@ -212,4 +294,8 @@ def test_no_expression_ends_in_an_exception(text):
     if isinstance(found, EvaluationProblem):
         assert 0 <= found.span.start <= found.span.end <= len(text) and found.text
     else:
-        assert found is None or isinstance(found, (bool, int, float, str, tuple, dict, Node, torch.Tensor)) or hasattr(found, "expression")
+        assert (
+            found is None
+            or isinstance(found, (bool, int, float, str, tuple, dict, Node, torch.Tensor))
+            or hasattr(found, "expression")
+        )

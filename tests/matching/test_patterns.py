@@ -19,11 +19,15 @@ X = torch.ones(2, 6, 8)
 class TestLiterals:
     CUBE = traced(lambda x: x.pow(3.0), X)
 
-    @pytest.mark.parametrize("pattern", ["pow($x, 3)", "pow($x, 3.0)", "$x ** 3", "$x ** 3.0", "pow(exponent=3, input=$x)", "pow($x, +3)"])
+    @pytest.mark.parametrize(
+        "pattern", ["pow($x, 3)", "pow($x, 3.0)", "$x ** 3", "$x ** 3.0", "pow(exponent=3, input=$x)", "pow($x, +3)"]
+    )
     def test_match_by_value(self, pattern):
         assert matches(self.CUBE, pattern)
 
-    @pytest.mark.parametrize("pattern", ["pow($x, 2)", "pow($x, none)", "pow($x, true)", 'pow($x, "3")', "pow(3, $x)", "$x * 3"])
+    @pytest.mark.parametrize(
+        "pattern", ["pow($x, 2)", "pow($x, none)", "pow($x, true)", 'pow($x, "3")', "pow(3, $x)", "$x * 3"]
+    )
     def test_and_nothing_else(self, pattern):
         assert not matches(self.CUBE, pattern)
 
@@ -64,12 +68,20 @@ class TestArguments:
 
     def test_dims_count_from_either_end(self):
         graph = traced(lambda x: x.mean(1, keepdim=True), X)
-        assert matches(graph, "mean($x, 1, true)") and matches(graph, "mean($x, -2, true)") and matches(graph, "mean($x, [-2], true)")
+        assert (
+            matches(graph, "mean($x, 1, true)")
+            and matches(graph, "mean($x, -2, true)")
+            and matches(graph, "mean($x, [-2], true)")
+        )
         assert not matches(graph, "mean($x, -1, true)")
 
     def test_dims_of_a_wider_result(self):
         graph = traced(lambda x: x.unsqueeze(3), X)
-        assert matches(graph, "unsqueeze($x, -1)") and matches(graph, "unsqueeze($x, 3)") and not matches(graph, "unsqueeze($x, -2)")
+        assert (
+            matches(graph, "unsqueeze($x, -1)")
+            and matches(graph, "unsqueeze($x, 3)")
+            and not matches(graph, "unsqueeze($x, -2)")
+        )
 
     def test_one_number_for_one_per_dimension(self):
         image, weight = torch.ones(1, 3, 8, 8), torch.ones(4, 3, 2, 2)
@@ -120,7 +132,9 @@ class TestCaptures:
         assert not matches(traced(lambda x: x.clamp(-2, 2) * 3, X), "clamp($x, _, $n) * $n")
 
     def test_sizes_that_are_not_known_yet(self):
-        graph = traced(lambda x: x.view(x.shape[0], x.shape[1], 2, 4).transpose(1, 2), torch.ones(3, 5, 8), dynamic=True)
+        graph = traced(
+            lambda x: x.view(x.shape[0], x.shape[1], 2, 4).transpose(1, 2), torch.ones(3, 5, 8), dynamic=True
+        )
         found = attempt(graph, "transpose(reshape($y, [$b, $s, $h, $d]), 1, 2)")
         assert [found.bindings[name] for name in "hd"] == [2, 4]
         assert isinstance(found.bindings["b"], SymbolicSize) and found.bindings["s"] == graph.inputs[0].shape[1]
@@ -158,7 +172,7 @@ class TestOperandOrder:
     def test_too_many_orders_are_given_up(self):
         def balanced(leaves, add):
             while len(leaves) > 1:
-                leaves = [add(left, right) for left, right in zip(leaves[::2], leaves[1::2])]
+                leaves = [add(left, right) for left, right in zip(leaves[::2], leaves[1::2], strict=True)]
             return leaves[0]
 
         graph = traced(lambda x, y: balanced(list(x.unbind()), torch.add) - y, torch.ones(32, 4), torch.ones(4))
@@ -231,24 +245,32 @@ class TestShapes:
     @pytest.mark.parametrize(
         "pattern, write",
         [
-            ("exp(view($x, [2, 48]))", lambda x: x.flatten(1)), ("exp(flatten($x, 1))", lambda x: x.view(2, 48)),
-            ("exp(unflatten($x, -1, [2, $d]))", lambda x: x.view(2, 6, 2, 4)), ("exp(permute($x, [0, 2, 1]))", lambda x: x.mT),
-            ("exp(transpose($x, -1, -2))", lambda x: x.permute(0, 2, 1)), ("exp(narrow($x, -1, 2, $n))", lambda x: x[..., 2:5]),
-            ("exp(contiguous($x))", lambda x: x), ("exp(dropout($x, 0.1, false))", lambda x: x), ("exp(rsub($x, 1))", lambda x: 1 - x),
-            ("exp(swapaxes($x, 1, 2))", lambda x: x.transpose(2, 1)), ("exp(narrow($x, -1, 2, 3))", lambda x: x[..., 2:5]),
+            ("exp(view($x, [2, 48]))", lambda x: x.flatten(1)),
+            ("exp(flatten($x, 1))", lambda x: x.view(2, 48)),
+            ("exp(unflatten($x, -1, [2, $d]))", lambda x: x.view(2, 6, 2, 4)),
+            ("exp(permute($x, [0, 2, 1]))", lambda x: x.mT),
+            ("exp(transpose($x, -1, -2))", lambda x: x.permute(0, 2, 1)),
+            ("exp(narrow($x, -1, 2, $n))", lambda x: x[..., 2:5]),
+            ("exp(contiguous($x))", lambda x: x),
+            ("exp(dropout($x, 0.1, false))", lambda x: x),
+            ("exp(rsub($x, 1))", lambda x: 1 - x),
+            ("exp(swapaxes($x, 1, 2))", lambda x: x.transpose(2, 1)),
+            ("exp(narrow($x, -1, 2, 3))", lambda x: x[..., 2:5]),
         ],
-    )  # fmt: skip
+    )
     def test_ops_that_the_graph_says_in_other_words(self, pattern, write):
         assert matches(traced(lambda x: write(x).exp(), X), pattern)
 
     @pytest.mark.parametrize(
         "pattern, write",
         [
-            ("exp(flatten($x))", lambda x: x.view(2, 48)), ("exp(unflatten($x, 1, [2, $d]))", lambda x: x.view(2, 6, 2, 4)),
-            ("exp(permute($x, [0, 2, 1]))", lambda x: x.permute(1, 0, 2)), ("exp(narrow($x, -1, 2, 4))", lambda x: x[..., 2:5]),
+            ("exp(flatten($x))", lambda x: x.view(2, 48)),
+            ("exp(unflatten($x, 1, [2, $d]))", lambda x: x.view(2, 6, 2, 4)),
+            ("exp(permute($x, [0, 2, 1]))", lambda x: x.permute(1, 0, 2)),
+            ("exp(narrow($x, -1, 2, 4))", lambda x: x[..., 2:5]),
             ("exp(chunk($x, 2, -1)[0])", lambda x: x.chunk(4, -1)[0]),
         ],
-    )  # fmt: skip
+    )
     def test_but_not_something_else(self, pattern, write):
         assert not matches(traced(lambda x: write(x).exp(), X), pattern)
 
@@ -271,7 +293,9 @@ class TestOutputs:
 class TestPlaces:
     def test_a_pattern_may_span_modules(self):
         captured = gpt2()
-        found = index(rule("split(reshape(addmm($b, reshape($x, [-1, $k]), $w), _), $sections, -1)[$i]"), model=captured.model)
+        found = index(
+            rule("split(reshape(addmm($b, reshape($x, [-1, $k]), $w), _), $sections, -1)[$i]"), model=captured.model
+        )
         owners = {match.owner for match in found.matches(captured.graph)}
         assert owners == {"transformer.h.0.attn", "transformer.h.1.attn"}
 
@@ -304,11 +328,16 @@ class TestWhatIsNoPattern:
     @pytest.mark.parametrize(
         "text, message",
         [
-            ("$x", "starts with an op"), ("3", "starts with an op"), ("powr($x, 3)", "unknown op `powr`"),
-            ("pow($x)", "the arguments do not fit"), ("exp(thing)", "nothing is called `thing`"), ("size($x, 0)", "starts with an op"),
-            ("[$x]", "starts with an op"), ("$x and $y", "starts with an op"),
+            ("$x", "starts with an op"),
+            ("3", "starts with an op"),
+            ("powr($x, 3)", "unknown op `powr`"),
+            ("pow($x)", "the arguments do not fit"),
+            ("exp(thing)", "nothing is called `thing`"),
+            ("size($x, 0)", "starts with an op"),
+            ("[$x]", "starts with an op"),
+            ("$x and $y", "starts with an op"),
         ],
-    )  # fmt: skip
+    )
     def test_is_refused(self, text, message):
         with pytest.raises(PatternError, match=message):
             compile_pattern(parse_expression(text))

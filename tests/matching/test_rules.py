@@ -29,13 +29,20 @@ class TestOrder:
         assert self.order(norm, cube, general) == ["norm", "cube", "general", "general"]
 
     def test_priority_before_that(self):
-        assert self.order(rule("pow($x, 3)", name="cube"), rule("pow($x, $n)", name="general", priority=1)) == ["general", "general", "cube"]
+        assert self.order(rule("pow($x, 3)", name="cube"), rule("pow($x, $n)", name="general", priority=1)) == [
+            "general",
+            "general",
+            "cube",
+        ]
 
     def test_file_order_after_that(self):
         assert self.order(rule("pow($y, 3)", name="one"), rule("pow($x, 3)", name="two")) == ["one", "two"]
 
     def test_a_guard_makes_a_rule_more_specific(self):
-        assert self.order(rule("pow($x, 3)", name="plain"), rule("pow($x, 3)", "rank($x) == 3", name="guarded")) == ["guarded", "plain"]
+        assert self.order(rule("pow($x, 3)", name="plain"), rule("pow($x, 3)", "rank($x) == 3", name="guarded")) == [
+            "guarded",
+            "plain",
+        ]
 
     def test_graph_order_within_a_rule(self):
         found = list(index(rule("pow($x, $n)")).matches(self.GRAPH))
@@ -63,11 +70,25 @@ class TestMatches:
 
 class TestTheIndex:
     PATTERNS = (
-        "pow($x, 3)", "$x * 0.5", "$x + 1", "tanh($x * $n)", "linear(gelu($x), $w, $b)", "layer_norm($x + $y, _, $w, $b, eps=$e)",
-        "cat([neg($a), $b], -1)", "split($x, 64, 2)[1]", "transpose(reshape($x, [_, _, $h, $d]), 1, 2)", "mean($x ** 2, -1, true)",
-        "$w * to(to($x, float32) * rsqrt($m), float16)", "reshape(transpose(scaled_dot_product_attention($q, $k, $v, $m, scale=$s), 1, 2), $n)",
-        "addmm($b, $x, $w)", "embedding($i, $w)", "bitwise_and($x, _)", "unsqueeze(arange(0, $n), 0)", "sub($x, $y)", "rsqrt($x + 1e-6)",
-    )  # fmt: skip
+        "pow($x, 3)",
+        "$x * 0.5",
+        "$x + 1",
+        "tanh($x * $n)",
+        "linear(gelu($x), $w, $b)",
+        "layer_norm($x + $y, _, $w, $b, eps=$e)",
+        "cat([neg($a), $b], -1)",
+        "split($x, 64, 2)[1]",
+        "transpose(reshape($x, [_, _, $h, $d]), 1, 2)",
+        "mean($x ** 2, -1, true)",
+        "$w * to(to($x, float32) * rsqrt($m), float16)",
+        "reshape(transpose(scaled_dot_product_attention($q, $k, $v, $m, scale=$s), 1, 2), $n)",
+        "addmm($b, $x, $w)",
+        "embedding($i, $w)",
+        "bitwise_and($x, _)",
+        "unsqueeze(arange(0, $n), 0)",
+        "sub($x, $y)",
+        "rsqrt($x + 1e-6)",
+    )
 
     def test_rejects_nothing_that_would_match(self):
         for captured in (bert(), gpt2(), qwen3()):
@@ -90,14 +111,19 @@ class TestTheIndex:
 
     def test_tries_only_what_could_match(self):
         captured = bert()
-        many = [rule(f"pow($x, {n})", name=f"p{n}") for n in range(500)] + [rule(f"gelu($x) * {n}", name=f"g{n}") for n in range(500)]
+        many = [rule(f"pow($x, {n})", name=f"p{n}") for n in range(500)] + [
+            rule(f"gelu($x) * {n}", name=f"g{n}") for n in range(500)
+        ]
         found = index(*many, model=captured.model)
         assert sum(len(found.candidates(node)) for node in captured.graph.nodes) == 0
 
 
 class TestSeveralAdapters:
     def test_are_one_set(self):
-        first, second = adapter(rule("exp($x)", name="one"), name="first"), adapter(rule("neg($x)", name="two"), name="second")
+        first, second = (
+            adapter(rule("exp($x)", name="one"), name="first"),
+            adapter(rule("neg($x)", name="two"), name="second"),
+        )
         found = compile_rules(AdapterSet((first, second)), MatchContext())
         assert [one.name for one in found.rules] == ["first/one", "second/two"]
         graph = traced(lambda x: x.neg().exp(), X)
@@ -131,7 +157,9 @@ def written(tree, swap=lambda: False):
 
 
 def graph_of(tree):
-    return traced(lambda x, y, z: run(tree, {"x": x, "y": y, "z": z}), torch.ones(4), torch.ones(4) * 2, torch.ones(4) * 3)
+    return traced(
+        lambda x, y, z: run(tree, {"x": x, "y": y, "z": z}), torch.ones(4), torch.ones(4) * 2, torch.ones(4) * 3
+    )
 
 
 class TestProperties:

@@ -24,21 +24,36 @@ class TestPaths:
     @pytest.mark.parametrize(
         "pattern, path",
         [
-            ("encoder.layer.*.attention", "encoder.layer.11.attention"), ("encoder.layer.1.*", "encoder.layer.1.output"),
-            ("**.attention", "encoder.layer.1.attention"), ("**.attention", "attention"), ("encoder.**", "encoder.layer.1"),
-            ("encoder.**", "encoder"), ("**", ""), ("**", "a.b"), ("h.1*", "h.10"), ("*", "a"), ("a.**.b.**", "a.x.y.b"),
+            ("encoder.layer.*.attention", "encoder.layer.11.attention"),
+            ("encoder.layer.1.*", "encoder.layer.1.output"),
+            ("**.attention", "encoder.layer.1.attention"),
+            ("**.attention", "attention"),
+            ("encoder.**", "encoder.layer.1"),
+            ("encoder.**", "encoder"),
+            ("**", ""),
+            ("**", "a.b"),
+            ("h.1*", "h.10"),
+            ("*", "a"),
+            ("a.**.b.**", "a.x.y.b"),
         ],
-    )  # fmt: skip
+    )
     def test_fit(self, pattern, path):
         assert path_matches(pattern, path)
 
     @pytest.mark.parametrize(
         "pattern, path",
         [
-            ("layer.1.*", "layer.10.output"), ("layer.1", "layer.10"), ("encoder.*", "encoder.layer.1"), ("encoder.layer.*", "encoder.layer"),
-            ("*", "a.b"), ("a?c", "abc"), ("a[b]c", "abc"), ("**.attention", "encoder.attention.self"), ("a", ""),
+            ("layer.1.*", "layer.10.output"),
+            ("layer.1", "layer.10"),
+            ("encoder.*", "encoder.layer.1"),
+            ("encoder.layer.*", "encoder.layer"),
+            ("*", "a.b"),
+            ("a?c", "abc"),
+            ("a[b]c", "abc"),
+            ("**.attention", "encoder.attention.self"),
+            ("a", ""),
         ],
-    )  # fmt: skip
+    )
     def test_do_not_fit(self, pattern, path):
         assert not path_matches(pattern, path)
 
@@ -67,7 +82,11 @@ class TestClasses:
         assert self.fits("MyNorm") and self.fits("My*")
 
     def test_by_a_bases_name(self):
-        assert self.fits("torch.nn.LayerNorm") and self.fits("torch.nn.modules.normalization.LayerNorm") and self.fits("*LayerNorm")
+        assert (
+            self.fits("torch.nn.LayerNorm")
+            and self.fits("torch.nn.modules.normalization.LayerNorm")
+            and self.fits("*LayerNorm")
+        )
 
     def test_not_by_what_every_module_is(self):
         assert not self.fits("torch.nn.modules.module.Module") and not self.fits("*.object")
@@ -82,16 +101,24 @@ class TestClasses:
 
 
 class TestConfig:
-    CONFIG = SimpleNamespace(model_type="gpt2", head_dim=32, scale=1.0, flag=True, kinds=["a", "b"], text_config=SimpleNamespace(depth=3))
+    CONFIG = SimpleNamespace(
+        model_type="gpt2", head_dim=32, scale=1.0, flag=True, kinds=["a", "b"], text_config=SimpleNamespace(depth=3)
+    )
 
     @pytest.mark.parametrize(
         "clauses",
         [
-            (clause("model_type", "gpt2", "gpt_neo"),), (clause("head_dim", comparison=("<", 64)),), (clause("scale", 1),),
-            (clause("depth", 3),), (clause("text_config.depth", 3),), (clause("flag", True),), (clause("kinds", ("a", "b")),), (),
+            (clause("model_type", "gpt2", "gpt_neo"),),
+            (clause("head_dim", comparison=("<", 64)),),
+            (clause("scale", 1),),
+            (clause("depth", 3),),
+            (clause("text_config.depth", 3),),
+            (clause("flag", True),),
+            (clause("kinds", ("a", "b")),),
+            (),
             (clause("model_type", "gpt2"), clause("head_dim", comparison=(">=", 32))),
         ],
-    )  # fmt: skip
+    )
     def test_fits(self, clauses):
         assert config_fits(clauses, self.CONFIG) is None
 
@@ -105,7 +132,7 @@ class TestConfig:
             ((clause("model_type", comparison=("<", 3)),), "config.model_type must be < 3; it is gpt2"),
             ((clause("model_type", "gpt2"), clause("scale", 2)), "config.scale must be 2; it is 1.0"),
         ],
-    )  # fmt: skip
+    )
     def test_does_not_fit(self, clauses, reason):
         assert config_fits(clauses, self.CONFIG).reason == reason
 
@@ -133,7 +160,8 @@ class TestInsideModules:
 
     def test_self_is_the_module_that_was_named(self):
         assert set(self.sites(module="*BertSelfAttention", path="encoder.layer.0.**")) == {
-            (f"encoder.layer.0.attention.self.{name}", "encoder.layer.0.attention.self") for name in ("query", "key", "value")
+            (f"encoder.layer.0.attention.self.{name}", "encoder.layer.0.attention.self")
+            for name in ("query", "key", "value")
         }
 
     def test_self_is_the_owner_where_none_is_named(self):
@@ -171,13 +199,17 @@ class TestRulesForModules:
         return [match.owner for match in index(rule(None, *where, **scope), model=bert().model).module_matches()]
 
     def test_by_class_and_path(self):
-        assert self.sites(module="*BertSelfAttention") == ["encoder.layer.0.attention.self", "encoder.layer.1.attention.self"]
+        assert self.sites(module="*BertSelfAttention") == [
+            "encoder.layer.0.attention.self",
+            "encoder.layer.1.attention.self",
+        ]
         assert self.sites(module="torch.nn.Linear", path="encoder.layer.0.output.*") == ["encoder.layer.0.output.dense"]
 
     def test_with_guards(self):
         assert self.sites("self.out_features == 96", module="torch.nn.Linear") == [
-            "encoder.layer.0.intermediate.dense", "encoder.layer.1.intermediate.dense",
-        ]  # fmt: skip
+            "encoder.layer.0.intermediate.dense",
+            "encoder.layer.1.intermediate.dense",
+        ]
 
     def test_for_the_whole_model(self):
         assert self.sites(config=(clause("model_type", "bert"),)) == [""]
@@ -185,8 +217,11 @@ class TestRulesForModules:
         assert self.sites(config=(clause("model_type", "gpt2"),)) == []
 
 
+STACK = FakeStack()
+
+
 class TestAdapters:
-    def unfit(self, stack=FakeStack(), **given):
+    def unfit(self, stack=STACK, **given):
         rules = compile_rules(AdapterSet((adapter(rule("pow($x, 3)"), **given),)), MatchContext(None, stack=stack))
         return rules.rules[0].unfit
 
@@ -198,7 +233,10 @@ class TestAdapters:
 
     def test_are_for_stacks(self):
         assert self.unfit(requires=Requires({}, ("2026-06",))) is None
-        assert self.unfit(requires=Requires({}, ("2025-11",))).reason == "the adapter is for the stacks 2025-11; this one is 2026-06"
+        assert (
+            self.unfit(requires=Requires({}, ("2025-11",))).reason
+            == "the adapter is for the stacks 2025-11; this one is 2026-06"
+        )
 
     def test_expire(self):
         condition = 'stack.supports("aten.pow", "float16")'

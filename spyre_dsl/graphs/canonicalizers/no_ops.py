@@ -6,7 +6,9 @@ from spyre_dsl.graphs.canonicalizers.registry import Call, canonicalizes
 from spyre_dsl.graphs.node import Value
 
 
-@canonicalizes("contiguous", "clone", "detach", "alias", "lift_fresh_copy", "aten.detach_.default", "aten.lift_fresh.default")
+@canonicalizes(
+    "contiguous", "clone", "detach", "alias", "lift_fresh_copy", "aten.detach_.default", "aten.lift_fresh.default"
+)
 def copy_of_the_same(call: Call) -> Value:
     """Memory is no part of a value."""
     return call.input

@@ -22,7 +22,9 @@ class Call:
 
     __slots__ = ("op", "arguments", "binding", "fx", "sizes", "dim_rank")
 
-    def __init__(self, binding: Binding, arguments: list[Value], fx: torch.fx.Node, sizes: Sizes, dim_rank: int) -> None:
+    def __init__(
+        self, binding: Binding, arguments: list[Value], fx: torch.fx.Node, sizes: Sizes, dim_rank: int
+    ) -> None:
         self.op = binding.name
         self.arguments = arguments
         self.binding = binding
@@ -56,9 +58,11 @@ class Call:
             return None
         return self.binding.raw(names.index(schema_name), self.fx.args, self.fx.kwargs)
 
-    def become(self, op: str, *arguments: Value) -> None:
+    def become(self, op: str, *arguments: Value) -> Value:
+        """Makes this a call of another op; returns None, as a canonicalizer does for a call that becomes a node."""
         self.op = op
         self.arguments = list(arguments)
+        return None
 
     def keeps_shape(self) -> bool:
         """Whether result and first argument are known to have the same sizes."""

@@ -87,7 +87,7 @@ def _full_sizes(call: Call) -> tuple[Value, ...] | None:
     written = call.arguments[1] if call.op in ("reshape", "expand") else None
     if shape is None or not isinstance(written, tuple) or len(written) != len(shape):
         return shape
-    return tuple([size if item == -1 else item for item, size in zip(written, shape)])
+    return tuple([size if item == -1 else item for item, size in zip(written, shape, strict=True)])
 
 
 def _order(call: Call) -> tuple[int, ...] | None:
@@ -99,6 +99,6 @@ def _order(call: Call) -> tuple[int, ...] | None:
     if not isinstance(x, Node) or not isinstance(source, tuple) or not isinstance(destination, tuple):
         return None
     order = [dim for dim in range(x.rank) if dim not in source]
-    for place, dim in sorted(zip(destination, source)):
+    for place, dim in sorted(zip(destination, source, strict=True)):
         order.insert(place, dim)  # type: ignore[arg-type]
     return tuple(order)
