@@ -258,13 +258,12 @@ class _Builder:
 
     def test(self, test: MappingNode) -> TestCase:
         inputs = self.mapping(test, "inputs")
-        parsed = [self.input(name, value) for name, value in inputs.pairs] if inputs is not None else []
         arguments = self.mapping(test, "arguments")
         after = self.get(test, "after")
         unchanged = isinstance(after, Scalar) and after.value.strip() == "unchanged"
         return TestCase(
             name=self.text(test, "name"),
-            inputs=tuple(entry for entry in parsed if entry is not None),
+            inputs=tuple(self.input(name, value) for name, value in inputs.pairs) if inputs is not None else (),
             before=self.optional(test, "before"),
             after=None if unchanged else self.optional(test, "after"),
             unchanged=unchanged,
@@ -275,24 +274,26 @@ class _Builder:
             span=test.span,
         )
 
-    def input(self, name: Scalar, value: Node) -> TestInput | None:
+    def input(self, name: Scalar, value: Node) -> TestInput:
+        """The input; one that cannot be read is an empty float32, so that its name at least is known."""
+        stand_in = TestInput(name.value, "float32", (0,), span=value.span)
         if not isinstance(value, Scalar) or id(value) in self.unusable:
-            return None
+            return stand_in
         parts = _INPUT.fullmatch(value.value)
         if parts is None:
             self.report("SD108", value.span, f"`{value.value[:60]}` is not an input", "such as `float16[4, 64]`")
-            return None
+            return stand_in
         dtype = parts["dtype"]
         offsets = offsets_of(value, self.source.text)
         if dtype not in DTYPES:
             wanted = nearest(dtype, DTYPES)
             label = f"did you mean `{wanted}`?" if wanted else f"known are {', '.join(DTYPES)}"
             self.report("SD104", offsets.span(*parts.span("dtype")), f"unknown dtype `{dtype[:60]}`", label, wanted)
-            return None
+            return stand_in
         sizes = [_SIZE.fullmatch(size) for size in parts["shape"].split(",")] if parts["shape"].strip() else []
         if not all(sizes):
             self.report("SD108", offsets.span(*parts.span("shape")), "a shape is a list of whole numbers", "such as `4, 64`")
-            return None
+            return stand_in
         shape = tuple(int(size[1]) for size in sizes if size is not None)
         return TestInput(name.value, dtype, shape, parts["parameter"] is not None, value.span)
 

@@ -105,13 +105,15 @@ class Document:
     """What could be read.
 
     ``complete`` is false when parts were skipped, so that what is missing proves nothing. ``unusable`` are the nodes
-    (by ``id``) whose values are not what was meant: tagged ones, and texts that may have lost their end.
+    (by ``id``) whose values are not what was meant: tagged ones, and texts that may have lost their end; ``dented`` are
+    the mappings that lost a key.
     """
 
     root: Node | None
     diagnostics: tuple[Diagnostic, ...]
     complete: bool = True
     unusable: frozenset[int] = frozenset()
+    dented: frozenset[int] = frozenset()
 
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
@@ -201,7 +203,7 @@ def _document(composer: _Composer, faults: list[Fault], skipped: list[tuple[int,
         found.append(diagnose("SD011", "the file is empty", composer.source, Span(0, 0), label=label))
     complete = not faults and not composer.stopped
     unusable = frozenset(composer.unusable) | _cut_short(composer.root, skipped, text)
-    return Document(composer.root, (*found, *composer.diagnostics), complete, unusable)
+    return Document(composer.root, (*found, *composer.diagnostics), complete, unusable, frozenset(composer.dented))
 
 
 def _cut_short(root: Node | None, skipped: list[tuple[int, int]], text: str) -> frozenset[int]:
@@ -240,6 +242,7 @@ class _Composer:
         self.aliased = 0
         self.documents = 0
         self.unusable: set[int] = set()
+        self.dented: set[int] = set()
         self.stopped = False
 
     def compose(self) -> yaml.MarkedYAMLError | None:
@@ -381,19 +384,22 @@ class _Composer:
     def odd_key(self, mapping: MappingNode, key: Node, value: Node) -> None:
         """A key that is perhaps none: refused, or put in after all."""
         if not isinstance(key, Scalar):
+            self.dented.add(id(mapping))
             self.report("SD008", key.start, key.end, "a key must be a text", "this is a list or a mapping")
             return
         data = resolve(key)
+        if isinstance(data, str) and data not in mapping.entries:
+            mapping.entries[data] = (key, value)
+            return
+        self.dented.add(id(mapping))
         if data is None and not key.value:
             self.report("SD008", key.start, key.start + 1, "a key must be a text, and here it is missing", "no key")
         elif not isinstance(data, str):
             kind = "boolean" if isinstance(data, bool) else "number" if data is not None else "word"
             self.report("SD008", key.start, key.end, f"a key must be a text, and `{key.value[:60]}` is a {kind}", "quote it")
-        elif (first := mapping.entries.get(data)) is not None:
-            related = (Related("the first time", self.source, first[0].span),)
-            self.report("SD007", key.start, key.end, f"key `{data[:60]}` is given twice", "the second time", related)
         else:
-            mapping.entries[data] = (key, value)
+            related = (Related("the first time", self.source, mapping.entries[data][0].span),)
+            self.report("SD007", key.start, key.end, f"key `{data[:60]}` is given twice", "the second time", related)
 
 
 def _ignore(event: Any) -> None:

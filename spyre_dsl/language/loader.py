@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from spyre_dsl.language.adapter import Adapter, AdapterSet
+from spyre_dsl.language.adapter import Adapter
 from spyre_dsl.language.builder import build
-from spyre_dsl.language.diagnostics import Diagnostic, RuleError, Severity
+from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.document import read_text
 from spyre_dsl.language.encoding import MAX_BYTES, decode
 from spyre_dsl.language.schema import validate
@@ -90,19 +90,3 @@ def load_file(path: str | Path) -> LoadResult:
     with open(path, "rb") as file:
         data = file.read(MAX_BYTES + 1)
     return load_bytes(data, str(path))
-
-
-def load(paths: str | Path | Iterable[str | Path]) -> AdapterSet:
-    """The adapters in files and directories, checked as ``lint`` checks them.
-
-    Raises:
-        RuleError: the files have errors; it carries all diagnostics of severity error.
-        OSError: a path does not exist or cannot be read.
-    """
-    from spyre_dsl.language.checks import check  # the checks stand on this module
-
-    results = load_paths([paths] if isinstance(paths, (str, Path)) else paths)
-    errors = tuple(found for found in check(results) if found.severity is Severity.ERROR)
-    if errors:
-        raise RuleError(errors)
-    return AdapterSet(tuple(result.adapter for result in results if result.adapter is not None))

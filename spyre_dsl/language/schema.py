@@ -9,7 +9,7 @@ one diagnostic a mistake.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -58,14 +58,14 @@ def validate(document: Document, source: Source) -> Verdict:
     from spyre_dsl.language.schema_faults import explain
     from spyre_dsl.language.unknown_keys import mend
 
-    diagnostics = mend(root, adapter_schema(), source)
+    diagnostics, dented = mend(root, adapter_schema(), source)
     data = plain(root)
     if is_valid()(data):
         return Verdict(tuple(diagnostics), document.unusable)
     from jsonschema import Draft7Validator
 
     faults = list(islice(Draft7Validator(adapter_schema()).iter_errors(data), MAX_FAULTS))
-    found = explain(faults, root, source, document)
+    found = explain(faults, replace(document, dented=document.dented | dented), source)
     return Verdict((*diagnostics, *found.diagnostics), found.unusable)
 
 

@@ -28,9 +28,10 @@ WORDS = {
 }
 
 
-def explain(faults: Sequence[ValidationError], root: Node, source: Source, document: Document) -> Verdict:
-    """The diagnostics for ``faults``, each once, and all nodes that cannot be used."""
-    account = _Account(root, source, document.complete, set(document.unusable))
+def explain(faults: Sequence[ValidationError], document: Document, source: Source) -> Verdict:
+    """The diagnostics for ``faults`` in a document with a root, each once, and all nodes that cannot be used."""
+    assert document.root is not None
+    account = _Account(document.root, source, document.complete, document.dented, set(document.unusable))
     for fault in faults:
         for leaf in _leaves(fault):
             account.add(leaf)
@@ -54,6 +55,7 @@ class _Account:
     root: Node
     source: Source
     complete: bool
+    dented: frozenset[int]
     unusable: set[int]
     diagnostics: list[Diagnostic] = field(default_factory=list)
     said: set[tuple[str, Span, str]] = field(default_factory=set)
@@ -145,8 +147,12 @@ class _Account:
         place = "the file" if self.node is self.root else f"the {title}" if title else self.what(fault)
         self.report("SD102", self.where(), f"{place} has no `{name}`", f"`{name}: ...` is missing")
 
+    def whole(self) -> bool:
+        """Whether what is not in the node is not in the file either."""
+        return self.complete and id(self.node) not in self.dented
+
     def _minProperties(self, fault: ValidationError) -> None:
-        if self.complete:
+        if self.whole():
             names = list(fault.schema.get("properties", {}))
             label = f"say at least one of {', '.join(names)}" if names else "give at least one name"
             self.report("SD107", self.where(), f"{self.what(fault)} is empty", label)
@@ -168,10 +174,10 @@ class _Account:
         needed = [key for key in fault.schema.get("dependencies", {}) if self.mapping().key(key) is not None]
         if present:
             self.exclusive(present, fault)
-        elif self.complete and not needed and self.mapping().pairs:
+        elif self.whole() and not needed and self.mapping().pairs:
             self.report("SD102", self.where(), f"the {fault.schema['title']} says none of {', '.join(kinds)}",
                         f"exactly one of {', '.join(kinds)} is needed")  # fmt: skip
-        elif self.complete and not self.mapping().pairs:
+        elif self.whole() and not self.mapping().pairs:
             self.report("SD107", self.where(), f"{self.what(fault)} is empty", f"give one of {', '.join(kinds)}")
 
     def mapping(self) -> MappingNode:
