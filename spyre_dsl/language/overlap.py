@@ -9,8 +9,7 @@ A pattern whose root matches *inside* another pattern is no conflict: the patter
 one and goes first, as the more specific match always does. Only a priority can turn that around; a rule that for this
 reason never gets its turn is found by :func:`hidden`.
 
-Pairs are looked for through an index, by root op and by whichever argument or config key has the fewest candidates, so
-that a thousand rules do not mean half a million unifications.
+Pairs are looked for through an index, so that a thousand rules do not mean half a million unifications.
 """
 
 from __future__ import annotations
@@ -22,14 +21,12 @@ from dataclasses import dataclass
 from spyre_dsl.language.adapter import AttributesRewrite, ConfigRewrite, ForwardRewrite, ParametersRewrite
 from spyre_dsl.language.rule_terms import RuleTerms
 from spyre_dsl.language.scopes import guards_disjoint, narrower, ordered, scopes_disjoint
-from spyre_dsl.language.terms import DIMENSIONS, App, Lit, Term, substitute, subterms
+from spyre_dsl.language.term_index import TermIndex, anything
+from spyre_dsl.language.terms import App, Term, substitute, subterms
 from spyre_dsl.language.unification import generalizes, unifier
-from spyre_dsl.language.vocabulary import OPS
 
 MAX_PER_RULE = 3
 """How many overlaps of one rule are reported; mending those usually mends the others."""
-
-_ANY = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,85 +38,37 @@ class Overlap:
     witness: Term | None
 
 
-class CandidateIndex:
-    """Rules by what their patterns demand, to find those that may unify with a given pattern."""
-
-    def __init__(self) -> None:
-        self._positions: dict[Hashable, dict[Hashable, list[tuple[int, RuleTerms]]]] = {}
-        self._count = 0
-
-    def add(self, rule: RuleTerms) -> None:
-        for position, keys in _demands(rule).items():
-            buckets = self._positions.setdefault(position, defaultdict(list))
-            for key in keys:
-                buckets[key].append((self._count, rule))
-        self._count += 1
-
-    def candidates(self, rule: RuleTerms) -> list[RuleTerms]:
-        """The rules that may unify with the pattern of ``rule``, in the order in which they were added."""
-        best: list[list[tuple[int, RuleTerms]]] | None = None
-        least = -1
-        for position, keys in _demands(rule).items():
-            if _ANY in keys or position not in self._positions:
-                continue
-            buckets = self._positions[position]
-            lists = [buckets[key] for key in (*keys, _ANY) if key in buckets]
-            size = sum(map(len, lists))
-            if best is None or size < least:
-                best, least = lists, size
-        if best is None:
-            return []
-        found = {order: candidate for entries in best for order, candidate in entries}
-        return [found[order] for order in sorted(found)]
-
-
-def _demands(rule: RuleTerms) -> Mapping[Hashable, tuple[Hashable, ...]]:
-    """What a pattern demands at each position: the op or the literal there, or anything."""
-    pattern = rule.pattern
-    assert isinstance(pattern, App)
-    op = OPS.get(pattern.op)
-    demands: dict[Hashable, tuple[Hashable, ...]] = {"root": (pattern.op,)}
-    skipped = 2 if op is not None and op.commutative else 0
-    for place, argument in enumerate(pattern.args):
-        dimension = op is not None and op.parameters[place].name in DIMENSIONS
-        demands[(pattern.op, place)] = (_ANY,) if place < skipped or dimension else (_demand(argument),)
-    for clause in rule.rule.match.config:
-        if clause.values and all(isinstance(value, str) for value in clause.values):
-            demands[("config", clause.key)] = clause.values
-    if ("config", "model_type") not in demands:
-        demands[("config", "model_type")] = (_ANY,)
-    return demands
-
-
-def _demand(argument: Term) -> Hashable:
-    if isinstance(argument, App):
-        return argument.op
-    if isinstance(argument, Lit) and argument.value is not None:
-        return ("literal", argument.value)
-    return _ANY
-
-
 def overlaps(rules: Sequence[RuleTerms]) -> Iterator[Overlap]:
     """Every unsettled overlap, at most ``MAX_PER_RULE`` for each rule, in file order of the later rule."""
-    index = CandidateIndex()
+    index = TermIndex[RuleTerms]()
     first: dict[Hashable, RuleTerms] = {}
     for rule in rules:
         if not rule.usable:
             continue
+        assert isinstance(rule.pattern, App)
         twin = first.setdefault(rule.identity, rule)
         if twin is not rule:
             yield Overlap(twin, rule, rule.pattern)
             continue
         found = 0
-        for other in index.candidates(rule):
+        demanded = _config_demands(rule)
+        for other in index.candidates(rule.pattern, demanded):
             witness = _witness(other, rule)
             if witness is not None and not ordered(other, rule):
                 yield Overlap(other, rule, witness)
                 found += 1
                 if found == MAX_PER_RULE:
                     break
-        index.add(rule)
+        index.add(rule.pattern, rule, demanded)
     yield from _module_overlaps(rules)
+
+
+def _config_demands(rule: RuleTerms) -> dict[Hashable, Sequence[Hashable]]:
+    """The model types that a rule is for: the scope by which rules of one op most often differ."""
+    for clause in rule.rule.match.config:
+        if clause.key == "model_type" and clause.values and all(isinstance(value, str) for value in clause.values):
+            return {"model_type": clause.values}
+    return {"model_type": anything()}
 
 
 def _witness(a: RuleTerms, b: RuleTerms) -> Term | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from spyre_dsl.language.adapter import Adapter, OpRewrite, PlaceRewrite, Rule, UseRewrite
+from spyre_dsl.language.lazy import lazy
 from spyre_dsl.language.syntax import Broken, walk
 from spyre_dsl.language.terms import UNKNOWN, App, Host, Term, Terms, TooLarge, Var, children_of, substitute, subterms
 
@@ -26,7 +26,7 @@ class RuleTerms:
     rule: Rule
     number: int
 
-    @cached_property
+    @lazy
     def usable(self) -> bool:
         """Whether the rule replaces ops and could be read in full."""
         if self.rule.match.op is None or not isinstance(self.rule.rewrite, (OpRewrite, PlaceRewrite, UseRewrite)):
@@ -36,7 +36,7 @@ class RuleTerms:
             return False
         return isinstance(self.pattern, App)
 
-    @cached_property
+    @lazy
     def pattern(self) -> Term:
         """The pattern; its variables carry the number of the rule, so that no two rules share one."""
         assert self.rule.match.op is not None
@@ -45,21 +45,21 @@ class RuleTerms:
         except TooLarge:
             return UNKNOWN
 
-    @cached_property
+    @lazy
     def guards(self) -> tuple[Term, ...]:
         try:
             return tuple(self._terms.build(guard, "any") for guard in self.rule.match.where)
         except TooLarge:
             return ()
 
-    @cached_property
+    @lazy
     def tensors(self) -> frozenset[str]:
         """The variables that stand for tensors (or for tensors and numbers)."""
         kinds = self._terms.kinds
         names = (part.name for part in subterms(self.pattern) if isinstance(part, Var))
         return frozenset(name for name in names if kinds.get(name[len(self._prefix) :], "tensor") in ("tensor", "value"))
 
-    @cached_property
+    @lazy
     def constants(self) -> frozenset[str]:
         """The variables of which a guard says that they depend on nothing but parameters and literals."""
         found: set[str] = set()
@@ -72,7 +72,7 @@ class RuleTerms:
                     found.add(name)
         return frozenset(found)
 
-    @cached_property
+    @lazy
     def implied(self) -> tuple[Term, ...]:
         """What is true of the captures without a guard: ops that know floating-point tensors only have got some."""
         return tuple(
@@ -82,7 +82,7 @@ class RuleTerms:
             for argument in part.args[: _FLOAT_ARGUMENTS.get(part.op, 0)]
         )
 
-    @cached_property
+    @lazy
     def result(self) -> Term | None:
         """What an op rewrite puts in the place of the pattern, ``let`` names resolved; None for other rewrites."""
         rewrite = self.rule.rewrite
@@ -102,11 +102,11 @@ class RuleTerms:
     def _prefix(self) -> str:
         return f"{self.number}:"
 
-    @cached_property
+    @lazy
     def _terms(self) -> Terms:
         return Terms(self._prefix)
 
-    @cached_property
+    @lazy
     def identity(self) -> tuple[object, ...]:
         """Equal for rules that match and do the same, however their captures are called."""
         numbers: dict[str, Term] = {}

@@ -29,6 +29,7 @@ from typing import Final
 from spyre_dsl.language.rule_terms import RuleTerms, all_variables
 from spyre_dsl.language.scopes import scopes_disjoint
 from spyre_dsl.language.guards import satisfiable
+from spyre_dsl.language.term_index import TermIndex
 from spyre_dsl.language.terms import App, Composite, Seq, Term, Var, substitute, subterms
 from spyre_dsl.language.unification import expanded, generalizes, unifier
 from spyre_dsl.language.values import reduced
@@ -75,41 +76,44 @@ def _distinct(rules: Sequence[RuleTerms]) -> list[RuleTerms]:
 
 def _triggers(rules: Sequence[RuleTerms]) -> dict[RuleTerms, list[RuleTerms]]:
     """Which rules each rule can set off."""
-    roots: dict[str, list[RuleTerms]] = defaultdict(list)
-    insides: dict[str, list[tuple[RuleTerms, App]]] = defaultdict(list)
+    roots, insides = TermIndex[RuleTerms](), TermIndex[tuple[RuleTerms, App]]()
+    nested: list[tuple[RuleTerms, App]] = []
     for rule in rules:
         assert isinstance(rule.pattern, App)
-        roots[rule.pattern.op].append(rule)
+        roots.add(rule.pattern, rule)
         for part in list(subterms(rule.pattern))[1:]:
             if isinstance(part, App):
-                insides[part.op].append((rule, part))
-    return {rule: list(_set_off(rule, roots, insides)) for rule in rules}
+                insides.add(part, (rule, part))
+                nested.append((rule, part))
+    return {rule: list(_set_off(rule, roots, insides, nested)) for rule in rules}
 
 
 def _set_off(
-    rule: RuleTerms, roots: Mapping[str, Sequence[RuleTerms]], insides: Mapping[str, Sequence[tuple[RuleTerms, App]]]
+    rule: RuleTerms,
+    roots: TermIndex[RuleTerms],
+    insides: TermIndex[tuple[RuleTerms, App]],
+    nested: Sequence[tuple[RuleTerms, App]],
 ) -> Iterator[RuleTerms]:
     result = rule.result
     assert result is not None
-    outermost = expanded(result)
-    if isinstance(result, Var):
-        nested = [pair for pairs in insides.values() for pair in pairs]
-    else:
-        nested = list(insides.get(outermost.op, ())) if isinstance(outermost, App) else []
     done: set[int] = set()
+    outermost = expanded(result)
+    if isinstance(outermost, App):
+        nested = insides.candidates(outermost)
+    elif not isinstance(result, Var):
+        nested = ()
     for other, inside in nested:
         if other.number not in done and _can_match(rule, result, other, inside):
             done.add(other.number)
             yield other
-    made_by_op: dict[str, list[App]] = defaultdict(list)
+    matched: dict[RuleTerms, list[App]] = defaultdict(list)
     for made in _made(result):
-        made_by_op[made.op].append(made)
-    for op, candidates in made_by_op.items():
-        for other in roots.get(op, ()):
-            matched = [made for made in candidates if _can_match(rule, made, other, other.pattern)]
-            if matched and other.number not in done and not (len(matched) == 1 and _left_standing(rule, matched[0], other)):
-                done.add(other.number)
-                yield other
+        for other in roots.candidates(made):
+            if other.number not in done and _can_match(rule, made, other, other.pattern):
+                matched[other].append(made)
+    for other, places in matched.items():
+        if not (len(places) == 1 and _left_standing(rule, places[0], other)):
+            yield other
 
 
 def _left_standing(rule: RuleTerms, made: App, other: RuleTerms) -> bool:

@@ -11,7 +11,7 @@ from spyre_dsl.language.functions import FUNCTIONS, TENSOR_PLACES, FunctionSpec
 from spyre_dsl.language.kinds import ARTICLES, accepts, kind_of
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Call, Expression, Span
-from spyre_dsl.language.vocabulary import ALIASES, OPS, Op, Parameter, bind, find_op
+from spyre_dsl.language.vocabulary import ALIASES, OPS, Op, Parameter, find_op
 
 
 @file_check("SD202", "SD203", "SD204", "SD205", "SD206", "SD209")
@@ -109,19 +109,25 @@ def _check_op_arguments(view: AdapterView, place: Place, call: Call, op: Op) -> 
 
 
 def _given(op: Op, call: Call) -> list[tuple[Parameter, Expression]]:
-    bound = bind(op, call.args, [])
-    if isinstance(bound, dict):
-        pairs = [(parameter, bound[parameter.name]) for parameter in op.parameters if parameter.name in bound]
-    else:
-        pairs = list(zip(op.parameters, call.args))
-    by_name = {parameter.name: parameter for parameter in op.parameters}
-    return pairs + [(by_name[k.name], k.value) for k in call.keywords if k.name in by_name]
+    parameters = op.parameters[1:] if is_end_only(op, call) else op.parameters
+    pairs = list(zip(parameters, call.args))
+    if call.keywords:
+        by_name = {parameter.name: parameter for parameter in op.parameters}
+        pairs += [(by_name[k.name], k.value) for k in call.keywords if k.name in by_name]
+    return pairs
+
+
+def is_end_only(op: Op | FunctionSpec, call: Call) -> bool:
+    """Whether the only positional argument of ``arange`` is its end, as in torch."""
+    return op.name == "arange" and len(call.args) == 1 and all(keyword.name != "end" for keyword in call.keywords)
 
 
 def _check_binding(view: AdapterView, call: Call, op: Op | FunctionSpec) -> Iterator[Diagnostic]:
     """Each wrong argument once: too many, unknown, given twice, missing. A missing one is not reported beside an
     unknown one, which most likely is what was meant for it."""
     parameters = op.parameters
+    if not call.keywords and len(call.args) == len(parameters):
+        return
     variadic = isinstance(op, FunctionSpec) and op.variadic
     if len(call.args) > len(parameters) and not variadic:
         span = Span(call.args[len(parameters)].span.start, call.args[-1].span.end)
@@ -129,7 +135,7 @@ def _check_binding(view: AdapterView, call: Call, op: Op | FunctionSpec) -> Iter
         message = f"`{op.name}` takes at most {takes}, not {len(call.args) + len(call.keywords)}"
         yield view.diagnose("SD205", message, span, label=f"the signature is `{op.signature()}`")
     given = {p.name for p in parameters[: len(call.args)]}
-    if op.name == "arange" and len(call.args) == 1 and all(keyword.name != "end" for keyword in call.keywords):
+    if is_end_only(op, call):
         given = {"end"}
     complete = True
     for keyword in call.keywords:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView, RuleView
@@ -27,18 +28,31 @@ def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
         except TooLarge:
             return
         span = place.expression.span
-        if not satisfiable([term]):
+        possible, certain = _judge(term)
+        if not possible:
             yield view.diagnose("SD304", "this guard never holds", span, label="whatever is matched, this is false")
             return
-        if always(term):
+        if certain:
             label = "whatever is matched, this is true"
             yield view.diagnose("SD305", "this guard always holds", span, label=_part_that_decides(term) or label)
         terms.append(term)
-        if len(terms) > 1 and not satisfiable(terms):
+        if len(terms) > 1 and not _possible(tuple(terms)):
             related = tuple(Related("together with this one", view.source, p.expression.span) for p in rule.guards[: len(terms) - 1])
             message = "this guard never holds together with those before it"
             yield view.diagnose("SD304", message, span, label="contradicts an earlier guard", related=related)
             return
+
+
+@lru_cache(maxsize=4096)
+def _judge(guard: Term) -> tuple[bool, bool]:
+    """Whether a guard may hold, and whether it always does; many rules have the same guards."""
+    possible = satisfiable([guard])
+    return possible, possible and always(guard)
+
+
+@lru_cache(maxsize=4096)
+def _possible(guards: tuple[Term, ...]) -> bool:
+    return satisfiable(guards)
 
 
 def _part_that_decides(guard: Term) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from spyre_dsl.language.adapter import (
     Adapter, AttributesRewrite, ConfigRewrite, ForwardRewrite, Let, OpRewrite, ParametersRewrite, Rule, UseRewrite,
@@ -12,6 +11,7 @@ from spyre_dsl.language.adapter import (
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.kinds import kind_of
+from spyre_dsl.language.lazy import lazy
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Attribute, Broken, Call, Capture, Expression, Name, Span, Wildcard, walk
 
@@ -36,32 +36,32 @@ class Place:
     rule: Rule | None
     names: Mapping[str, str] | None
 
-    @cached_property
+    @lazy
     def nodes(self) -> tuple[Expression, ...]:
         """The expression and everything in it, parents first."""
         return tuple(walk(self.expression))
 
-    @cached_property
+    @lazy
     def calls(self) -> tuple[Call, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Call))
 
-    @cached_property
+    @lazy
     def captures(self) -> tuple[Capture, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Capture))
 
-    @cached_property
+    @lazy
     def bare_names(self) -> tuple[Name, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Name))
 
-    @cached_property
+    @lazy
     def attributes(self) -> tuple[Attribute, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Attribute))
 
-    @cached_property
+    @lazy
     def wildcards(self) -> tuple[Wildcard, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Wildcard))
 
-    @cached_property
+    @lazy
     def broken(self) -> bool:
         """Whether part of it could not be parsed, so that what is missing from it says nothing."""
         return any(isinstance(node, Broken) for node in self.nodes)
@@ -79,15 +79,15 @@ class RuleView:
         first = self.places[0] if self.places else None
         return first if first is not None and first.role == PATTERN else None
 
-    @cached_property
+    @lazy
     def guards(self) -> tuple[Place, ...]:
         return tuple(place for place in self.places if place.role == GUARD)
 
-    @cached_property
+    @lazy
     def broken(self) -> bool:
         return any(place.broken for place in self.places)
 
-    @cached_property
+    @lazy
     def bound(self) -> frozenset[str]:
         """The captures that the pattern binds."""
         return frozenset(capture.name for capture in self.pattern.captures) if self.pattern else frozenset()
@@ -104,7 +104,7 @@ class AdapterView:
         """Whether something in ``span`` could not be read, so that what is missing there says nothing."""
         return any(span.start <= place.start and place.end <= span.end for place in self.damage)
 
-    @cached_property
+    @lazy
     def damaged_outside_rules(self) -> bool:
         """Whether something outside all rules could not be read."""
         rules = [rule.span for rule in self.adapter.rules]
@@ -114,11 +114,11 @@ class AdapterView:
     def source(self) -> Source:
         return self.adapter.source or EMPTY_SOURCE
 
-    @cached_property
+    @lazy
     def rules(self) -> tuple[RuleView, ...]:
         return tuple(RuleView(rule, tuple(_rule_places(rule))) for rule in self.adapter.rules)
 
-    @cached_property
+    @lazy
     def places(self) -> tuple[Place, ...]:
         """Every expression of the file, in file order as far as the typed form keeps it."""
         found = [place for view in self.rules for place in view.places]

@@ -1,0 +1,125 @@
+"""How long ``lint`` takes, against check-jsonschema on the same files in the same run.
+
+    python tests/bench/bench_lint.py [--files 1000] [--repeat 5]
+
+Budgets: 13 files cold in at most 0.25 s and half of check-jsonschema's time; 1,000 files in at most 1 s and a quarter.
+Each figure is the best of several runs of a fresh process, so that a busy machine disturbs it least. check-jsonschema
+only looks at the shape of a file; ``lint`` parses every expression and compares all rules with one another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "schema" / "adapter.schema.json"
+
+OPS = ("exp", "log", "sin", "cos", "tanh", "sigmoid", "erf", "rsqrt", "sqrt", "relu", "gelu", "silu", "abs", "neg", "floor")
+BINARY = ("add", "mul", "sub", "div", "fmod", "remainder", "pow")
+
+TEMPLATE = """\
+# yaml-language-server: $schema=adapter.schema.json
+adapter: generated-{number}
+summary: Number {number} of many adapters that nobody wrote.
+gap: {{kind: missing-lowering, evidence: [S51, E10]}}
+rules:
+  - name: rewrite-{number}
+    match:
+      op: {pattern}
+      where:
+        - size($x, -1) % stack.stick != 0
+        - dtype($x) == float16 and rank($x) >= {rank}
+    rewrite:
+      let:
+        d: size($x, -1)
+        to: round_up(d, stack.stick)
+      op: narrow({result}, -1, 0, d)
+    math: exact
+  - name: host-{number}
+    match:
+      module: "*Generated{number}"
+      config: {{model_type: [type-{number}], hidden_size: "< {size}"}}
+    rewrite:
+      place: host
+tests:
+  - name: it fires
+    inputs: {{x: "float16[4, 96]"}}
+    before: {before}
+    after: unchanged
+  - name: it fires again
+    inputs: {{x: "float16[4, 96]"}}
+    before: {before}
+    after: {before}
+    fires: [rewrite-{number}, host-{number}]
+"""
+
+
+def adapter(number: int) -> str:
+    """An adapter of two rules and two tests, its pattern unlike all others."""
+    outer, middle, inner = (OPS[number // len(OPS) ** power % len(OPS)] for power in range(3))
+    binary = BINARY[number % len(BINARY)]
+    nested = f"{outer}({binary}({middle}({inner}({{x}})), {number}))"
+    return TEMPLATE.format(
+        number=number,
+        pattern=nested.format(x="$x"),
+        result=f"{binary}({middle}({inner}(pad_last($x, to))), {number})",
+        before=nested.format(x="x"),
+        rank=1 + number % 3,
+        size=64 + number,
+    )
+
+
+def best(command: list[str], repeat: int) -> float:
+    """The best wall-clock time of a command, in seconds; its exit code must be 0."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        times.append(time.perf_counter() - start)
+        if done.returncode not in (0, 1) or "Traceback" in done.stderr:
+            raise SystemExit(f"{' '.join(command[:4])} ... ended with {done.returncode}: {done.stderr}")
+    return min(times)
+
+
+def compare(files: list[Path], repeat: int) -> tuple[float, float]:
+    """The times of lint and of check-jsonschema on the same files."""
+    names = [str(file) for file in files]
+    lint = best([sys.executable, "-m", "spyre_dsl.cli.main", "lint", *names], repeat)
+    checker = shutil.which("check-jsonschema", path=str(Path(sys.executable).parent)) or "check-jsonschema"
+    other = best([checker, "--schemafile", str(SCHEMA), *names], max(1, repeat // 2))
+    return lint, other
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=1000, help="how many files to generate (1000)")
+    parser.add_argument("--repeat", type=int, default=5, help="how often to run (5)")
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        generated = []
+        for number in range(arguments.files):
+            path = Path(folder) / f"generated-{number}.yaml"
+            path.write_text(adapter(number), encoding="utf-8")
+            generated.append(path)
+        shipped = sorted((ROOT / "adapters.d").glob("*.yaml"))
+        for what, files, seconds, ratio in (
+            (f"adapters.d ({len(shipped)} files)", shipped, 0.25, 0.5),
+            ("13 generated files", generated[:13], 0.25, 0.5),
+            (f"{len(generated):,} generated files", generated, 1.0, 0.25),
+        ):
+            rows.append((what, *compare(files, arguments.repeat), seconds, ratio))
+    print(f"{'':28}{'lint':>10}{'budget':>10}{'check-jsonschema':>20}{'ratio':>8}{'budget':>10}")
+    for what, lint, other, seconds, ratio in rows:
+        print(f"{what:28}{lint:>8.3f} s{seconds:>8.2f} s{other:>18.3f} s{lint / other:>8.2f}{ratio:>10.2f}")
+    return 0 if all(lint <= seconds and lint <= ratio * other for _, lint, other, seconds, ratio in rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
