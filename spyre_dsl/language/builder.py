@@ -20,13 +20,14 @@ from spyre_dsl.language.parser import SyntaxProblem, parse_expression, recover_p
 from spyre_dsl.language.scalars import offsets_of
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.suggest import nearest
-from spyre_dsl.language.syntax import Broken, Expression, Program, Span
+from spyre_dsl.language.syntax import Broken, Expression, Name, Program, Span, walk
 
 DTYPES = (
     "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "float8_e4m3fn",
 )  # fmt: skip
 """The dtypes that a test input may have."""
 
+_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*")
 _INPUT = re.compile(r"\s*(?P<parameter>parameter\s+)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*")
 _SIZE = re.compile(r"\s*([0-9]{1,9})\s*")
 _COMPARISON = re.compile(r"\s*(<=|>=|==|!=|<|>)\s*([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*")
@@ -120,7 +121,8 @@ class _Builder:
         mapping = self.mapping(parent, key)
         if mapping is None:
             return ()
-        return tuple(Let(name.value, self.expression(value), name.span) for name, value in mapping.pairs)
+        named = [(name, value) for name, value in mapping.pairs if _PATH.fullmatch(name.value)]
+        return tuple(Let(name.value, self.expression(value), name.span) for name, value in named)
 
     # the parts of a file
 
@@ -174,7 +176,8 @@ class _Builder:
     def match(self, rule: MappingNode) -> Match:
         match = self.mapping(rule, "match")
         if match is None:
-            return Match(span=self.key_span(rule, "match"))
+            span = self.key_span(rule, "match")
+            return Match(op=Broken(span), span=span)
         config = self.mapping(match, "config")
         where = self.get(match, "where")
         guards = where.items if isinstance(where, SequenceNode) else [where] if where is not None else []
@@ -261,11 +264,17 @@ class _Builder:
         arguments = self.mapping(test, "arguments")
         after = self.get(test, "after")
         unchanged = isinstance(after, Scalar) and after.value.strip() == "unchanged"
+        before = self.optional(test, "before")
+        expected = None if unchanged else self.optional(test, "after")
+        if inputs is not None:
+            declared = tuple(self.input(name, value) for name, value in inputs.pairs)
+        else:
+            declared = _stand_ins(before, expected)
         return TestCase(
             name=self.text(test, "name"),
-            inputs=tuple(self.input(name, value) for name, value in inputs.pairs) if inputs is not None else (),
-            before=self.optional(test, "before"),
-            after=None if unchanged else self.optional(test, "after"),
+            inputs=declared,
+            before=before,
+            after=expected,
             unchanged=unchanged,
             module=self.text(test, "module"),
             arguments=plain(arguments) if arguments is not None else {},
@@ -296,6 +305,13 @@ class _Builder:
             return stand_in
         shape = tuple(int(size[1]) for size in sizes if size is not None)
         return TestInput(name.value, dtype, shape, parts["parameter"] is not None, value.span)
+
+
+def _stand_ins(*expressions: Expression | None) -> tuple[TestInput, ...]:
+    """Inputs for all names in the expressions of a test whose inputs could not be read: one mistake, not one a name."""
+    nodes = [node for tree in expressions if tree is not None for node in walk(tree)]
+    names = dict.fromkeys(node.name for node in nodes if isinstance(node, Name) and node.name not in (*DTYPES, "end"))
+    return tuple(TestInput(name, "float32", (0,)) for name in names)
 
 
 _REWRITES: dict[str, Callable[[_Builder, MappingNode, Span], Rewrite]] = {

@@ -86,7 +86,10 @@ class _Account:
         """The name of the node in a sentence."""
         if self.key is not None:
             return f"`{self.key.value}`"
-        return f"the {fault.schema.get('title', 'file')}" if isinstance(fault.schema, dict) else "this"
+        if fault.absolute_path and isinstance(fault.absolute_path[-1], int):
+            listed = key_at(self.root, list(fault.absolute_path)[:-1])
+            return f"an item of `{listed.value}`" if listed is not None else "an item"
+        return "the file" if self.node is self.root else f"the {fault.schema.get('title', 'file')}" if isinstance(fault.schema, dict) else "this"
 
     def where(self) -> Span:
         """The key of the node, or the beginning of the node where it has none."""
@@ -104,7 +107,11 @@ class _Account:
         expression = fault.schema.get("title") not in ("config condition", "config value") and "string" in wanted
         found = _found(self.node, fault.instance)
         message = f"{self.what(fault)} must be {_kinds(wanted, fault.schema)}, and this is {found}"
-        label, suggestion = self.type_hint(wanted, fault.instance, expression)
+        if wanted == ["object"]:
+            keys = list(fault.schema.get("properties", {}))
+            label, suggestion = (f"its keys are {', '.join(keys)}" if keys else "names and their values"), None
+        else:
+            label, suggestion = self.type_hint(wanted, fault.instance, expression)
         self.report("SD103", self.value_span(), message, label, suggestion)
 
     def value_span(self) -> Span:
@@ -132,7 +139,7 @@ class _Account:
         if wanted == ["string"] and one_line:
             return "quote it", f'"{text}"'
         if wanted == ["integer"] or wanted == ["number"]:
-            return "write a number without quotes", None
+            return f"write {WORDS[wanted[0]]}", None
         return "", None
 
     def _required(self, fault: ValidationError) -> None:
@@ -216,7 +223,10 @@ class _Account:
         values = [branch["const"] for branch in branches if "const" in branch]
         if isinstance(self.node, Scalar) and self.node.value:
             wanted = nearest(self.node.value, values)
+            qualified = nearest(self.node.value, [name for branch in branches for name in branch.get("properties", ())])
             label = f"did you mean `{wanted}`?" if wanted else f"known are {', '.join(values)}"
+            if wanted is None and qualified is not None:
+                label = f"`{qualified}` is a key, with what it needs in a mapping below it"
             self.report("SD104", self.node.span, f"unknown {fault.schema['title']} `{self.node.value[:60]}`", label, wanted)
             return
         message = f"{self.what(fault)} must be one of {', '.join(values)}, and this is {_found(self.node, fault.instance)}"
