@@ -92,6 +92,19 @@ def test_the_header_tells_how_many_parameters_there_are(bert_checkpoint: Path) -
     assert parameters_in(bert_checkpoint) == sum(parameter.numel() for parameter in loaded.model.parameters())
 
 
+def test_pickled_weights_are_measured_unopened_and_loaded(bert_copy: Path) -> None:
+    weights = load_file(bert_copy / "model.safetensors")
+    (bert_copy / "model.safetensors").unlink()
+    torch.save(weights, bert_copy / "pytorch_model.bin")
+    exact = sum(value.numel() for value in weights.values())
+    assert parameters_in(bert_copy) == pytest.approx(exact, rel=0.5)
+    assert load_model(str(bert_copy)).notes == ()
+
+
+def test_a_folder_without_weights_has_no_figure(tmp_path: Path) -> None:
+    assert parameters_in(tmp_path) is None
+
+
 def test_free_memory_is_a_positive_figure_where_the_system_tells() -> None:
     figure = available_bytes()
     assert figure is None or figure > 0
