@@ -20,6 +20,7 @@ from spyre_dsl.language.adapter import OpRewrite, PlaceRewrite
 from spyre_dsl.matching.rules import Match, RuleIndex
 from spyre_dsl.patching.emit import LINEAGE, Emitter, NodeOf, value_of
 from spyre_dsl.patching.errors import RewriteError, RewriteLoop
+from spyre_dsl.patching.fake_values import FakeValues
 from spyre_dsl.patching.fold import EMITTED
 from spyre_dsl.patching.site import Site, after_text, before_text
 
@@ -47,6 +48,7 @@ class Rewriter:
     parameter: NodeOf
     within: Callable[[str], bool] = lambda path: True
     sites: list[Site] = field(default_factory=list)
+    _fake_values: FakeValues = field(default_factory=FakeValues)
     _moved: dict[torch.fx.Node, torch.fx.Node] = field(default_factory=dict)
 
     def run(self) -> list[Site]:
@@ -99,6 +101,7 @@ class Rewriter:
             _label(match),
             self.parameter,
             self._current,
+            self._fake_values,
         )
         result = emitter.run(rewrite.let, rewrite.expression)
         self._replace(match, result, emitter)

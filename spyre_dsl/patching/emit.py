@@ -12,13 +12,13 @@ from typing import Any
 
 import sympy
 import torch
-from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import detect_fake_mode
 
 from spyre_dsl.graphs.node import Node
 from spyre_dsl.graphs.sizes import Sizes, SymbolicSize, dtype_name
 from spyre_dsl.language.functions import FLOAT_DTYPES
 from spyre_dsl.matching.environment import Environment
+from spyre_dsl.patching.fake_values import FakeValues
 from spyre_dsl.patching.fold import EMITTED
 from spyre_dsl.patching.overloads import PlannedCall
 from spyre_dsl.patching.writing import ExpressionWriter, refused
@@ -44,6 +44,7 @@ class Emitter(ExpressionWriter):
         label: str,
         parameter: NodeOf = lambda tensor: None,
         current: Callable[[torch.fx.Node], torch.fx.Node] = lambda node: node,
+        fake_values: FakeValues | None = None,
     ) -> None:
         example = _example(anchor)
         is_tensor = isinstance(example, torch.Tensor)
@@ -55,6 +56,7 @@ class Emitter(ExpressionWriter):
         self.parameter = parameter
         self.current = current
         self.graph_sizes = environment.sizes or Sizes()
+        self.fake_values = fake_values or FakeValues()
         self.fake_mode = detect_fake_mode(example)
         self.made: list[torch.fx.Node] = []
 
@@ -109,11 +111,7 @@ class Emitter(ExpressionWriter):
 
     def _compute(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         real_args, real_kwargs = torch.fx.node.map_arg((tuple(args), kwargs), value_of)
-        with torch.no_grad():
-            if self.fake_mode is None:
-                return function(*real_args, **real_kwargs)
-            with self.fake_mode, enable_python_dispatcher():  # else torch's C++ kernels fix dynamic sizes
-                return function(*real_args, **real_kwargs)
+        return self.fake_values.compute(self.fake_mode, function, real_args, real_kwargs)
 
     def _to_fx(self, value: Any) -> Any:
         if isinstance(value, SymbolicSize):
