@@ -44,6 +44,7 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, positional: bool = T
     parser.add_argument(
         "--adapters", action="append", default=[], metavar="PATH", help="adapter files or folders (./adapters.d)"
     )
+    parser.add_argument("--without", action="append", default=[], metavar="ADAPTER", help="leave this adapter out")
     parser.add_argument("--stack", default="2026-06", metavar="NAME", help="the stack profile (2026-06)")
     parser.add_argument(
         "--model-packages", action="append", default=[], metavar="FILE", help="more packages that carry models"
@@ -73,7 +74,7 @@ def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
     # What is quick to find wrong comes first: options, the stack, the rule files; then torch and the model.
     check_model_arguments(arguments)
     stack = load_stack(arguments.stack)
-    adapters = load_adapters(arguments.adapters)
+    adapters = load_adapters(arguments.adapters, arguments.without)
     with progress.step("loading torch and transformers"):
         from spyre_dsl.assessment.assess import Request, assess
         from spyre_dsl.models.inputs import make_inputs

@@ -66,7 +66,7 @@ def _attempts(arguments: argparse.Namespace, rule: str, path: str | None) -> Seq
 
     progress = Progress()
     stack = load_stack(arguments.stack)
-    adapters = load_adapters(arguments.adapters)
+    adapters = load_adapters(arguments.adapters, arguments.without)
     require_rule(adapters, rule)
     with progress.step("loading torch and transformers"):
         from spyre_dsl.graphs.capture import capture

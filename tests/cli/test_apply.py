@@ -92,6 +92,12 @@ def test_a_dry_run_needs_no_weights_and_runs_nothing(folder: Path, capsys: pytes
     assert (report["verdict"], report["min_token_cosine"], len(report["patches"])) == ("planned", None, 1)  # type: ignore[arg-type]
 
 
+def test_an_adapter_can_be_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert on_tiny_model(folder, "--dry-run", "--without", "my-cube", "--json") == 0
+    report = report_of(capsys.readouterr().out)
+    assert (report["adapters"], report["patches"]) == ([], [])
+
+
 def test_without_adapters_the_gaps_name_what_could_bridge_them(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,6 +119,7 @@ def test_a_config_alone_cannot_be_run(folder: Path, capsys: pytest.CaptureFixtur
         (("a/b", "--random-weights"), "--random-weights needs --config"),
         (("a/b", "--stack", "2026-6"), "no stack `2026-6`"),
         (("a/b", "--adapters", "absent.d"), "no adapters at absent.d"),
+        (("a/b", "--without", "my-cub"), "no adapter is called `my-cub`\n  help: did you mean `my-cube`?"),
         (("nobody/nothing",), "no model `nobody/nothing` was found; looked, in this order, at"),
         (("./absent",), "no model `./absent` was found"),
     ],
