@@ -73,7 +73,7 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            found.update(dict.fromkeys(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)))
+            found.update(dict.fromkeys(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and file.is_file())))
         elif path.exists():
             found[path] = None
         else:

@@ -5,7 +5,7 @@ A function takes the values of the parts (the token, for a terminal) and the sta
 
 from __future__ import annotations
 
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 from spyre_dsl.language.automaton import Action, Token
@@ -89,7 +89,7 @@ def _number(v: list[Any], s: int, e: int) -> Expression:
         return Number(int(text), Span(s, e))
     value = float(text)
     if isinf(value):
-        raise SyntaxProblem(Span(s, e), f"`{text}` is too large for a float64", "too large", limit=True)
+        raise SyntaxProblem(Span(s, e), f"`{text}` is too large for a float64", "infinity is written `inf`", limit=True)
     return Number(value, Span(s, e))
 
 
@@ -169,6 +169,7 @@ ACTIONS: dict[str, Action] = {
     "true": lambda v, s, e: Boolean(True, Span(s, e)),
     "false": lambda v, s, e: Boolean(False, Span(s, e)),
     "none": lambda v, s, e: NoneLiteral(Span(s, e)),
+    "infinity": lambda v, s, e: Number(inf, Span(s, e)),
     "capture": lambda v, s, e: Capture(v[0][1][1:], Span(s, e)),
     "wildcard": lambda v, s, e: Wildcard(Span(s, e)),
     "name": lambda v, s, e: Name(v[0][1], Span(s, e)),

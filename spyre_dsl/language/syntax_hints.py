@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from spyre_dsl.language.automaton import BAD, END, Token
 
-VALUES = ("NAME", "DOTTED", "NUMBER", "STRING", "CAPTURE", "WILDCARD", "TRUE", "FALSE", "NONE")
+VALUES = ("NAME", "DOTTED", "NUMBER", "STRING", "CAPTURE", "WILDCARD", "TRUE", "FALSE", "NONE", "INFINITY")
 OPENING = {"LEFT_PARENTHESIS": ("(", ")"), "LEFT_BRACKET": ("[", "]")}
 CLOSING = {"RIGHT_PARENTHESIS": "LEFT_PARENTHESIS", "RIGHT_BRACKET": "LEFT_BRACKET"}
-RESERVED = ("LET", "RETURN", "IF", "ELSE", "OR", "AND", "NOT", "IN", "TRUE", "FALSE", "NONE")
+RESERVED = ("LET", "RETURN", "IF", "ELSE", "OR", "AND", "NOT", "IN", "TRUE", "FALSE", "NONE", "INFINITY")
 
 _WORDS = {
     "&&": "and", "&": "and", "||": "or", "|": "or", "!": "not", "~": "not", "^": "**", "===": "==", "<>": "!=",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from spyre_dsl.language.codes import diagnose
@@ -27,6 +29,7 @@ a, b, c, d = map(Name, "abcd")
         (".5e-3", Number(0.0005)),
         ("'it'", String("it")),
         (r'"a\"\n"', String('a"\n')),
+        ("-inf", Number(-math.inf)),
         ("true", Boolean(True)),
         ("False", Boolean(False)),
         ("None", NoneLiteral()),

@@ -6,9 +6,12 @@ Each case of ``golden/schema.txt`` is an edit of a small valid file: lines of it
 
 from __future__ import annotations
 
+import pytest
+
 from spyre_dsl.language.checks import check as check_all
+from spyre_dsl.language.diagnostics import Severity
 from spyre_dsl.language.loader import load_text
-from tests.language.golden_files import check, render
+from tests.language.golden_files import Case, check, read_cases, render
 from tests.language.samples import SMALL
 
 
@@ -24,11 +27,9 @@ def test_one_diagnostic_a_mistake() -> None:
     check("schema.txt", lambda edit: render(load_text(edited(edit), "file").diagnostics) or "fine")
 
 
-def test_no_check_adds_a_consequence() -> None:
-    """The semantic checks find nothing in what is left of a file with a mistake that they would not find otherwise."""
-
-    def judge(edit: str) -> str:
-        result = load_text(edited(edit), "file")
-        return render(found for found in check_all([result]) if found not in result.diagnostics) or "nothing"
-
-    check("schema_consequences.txt", judge)
+@pytest.mark.parametrize("case", read_cases("schema.txt"), ids=lambda case: case.title)
+def test_no_check_adds_a_consequence(case: Case) -> None:
+    """The semantic checks find no error in what is left of a file that has one of shape."""
+    result = load_text(edited(case.text), "file")
+    added = [found for found in check_all([result]) if found not in result.diagnostics]
+    assert render(found for found in added if found.severity is Severity.ERROR) == ""
