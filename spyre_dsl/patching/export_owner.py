@@ -21,6 +21,7 @@ from spyre_dsl.graphs.transformers_support import exportable
 from spyre_dsl.patching.errors import ExportError
 from spyre_dsl.patching.reads import ReadLog, Reads, recording
 from spyre_dsl.patching.signature import Structure, flatten, mutable_arguments, unflatten
+from spyre_dsl.patching.untouched import untouched
 
 _REFUSED_INPUTS = frozenset({InputKind.CUSTOM_OBJ, InputKind.TOKEN})
 
@@ -107,7 +108,7 @@ def export_owner(
     examples = tuple(example_of(leaf) for leaf in leaves)
     dynamic = (tuple({dim: torch.export.Dim.AUTO for dim in range(example.dim())} for example in examples),)
     try:
-        with torch.inference_mode(False), torch.no_grad(), exportable(owner), _quietly():
+        with torch.inference_mode(False), torch.no_grad(), untouched(owner), exportable(owner), _quietly():
             program = torch.export.export(_Wrapper(owner, call), examples, dynamic_shapes=dynamic, strict=False)
             program = _functional(program)
     except Exception as problem:  # torch.export raises what the traced code raises: anything

@@ -33,6 +33,7 @@ from spyre_dsl.patching.owners import is_inside
 from spyre_dsl.patching.prepare import PreparedOwner, Preparation
 from spyre_dsl.patching.site import Site
 from spyre_dsl.patching.table import table
+from spyre_dsl.patching.untouched import untouched
 
 Patch = Site
 """One place that a plan rewrites; ``owner`` is the module whose forward is replaced."""
@@ -169,7 +170,8 @@ def _plan_edited(
     call: tuple[tuple[Any, ...], dict[str, Any]],
     untie: bool,
 ) -> Plan:
-    captured = capture(model, *call)
+    with untouched(model):
+        captured = capture(model, *call)
     sites = Rewriter(captured.program, index, _placeholders(captured)).run()
     builder = EntryBuilder(index, {} if untie else tied_parameters(model))
     preparation = Preparation(model, adapters, builder, {**captured.calls, "": [call]}, sites)

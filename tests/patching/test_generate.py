@@ -47,11 +47,11 @@ def test_a_dynamic_cache_grows_in_the_callers_own_object(make):
         stock = model(**prompts, use_cache=True)
         with made.applied(model):
             first = model(**prompts, use_cache=True)
-            cache = first.past_key_values
+            cache = first.cache
             held = cache.layers[0]
-            step = model(input_ids=prompts["input_ids"][:, :1], past_key_values=cache, use_cache=True)
-        again = model(input_ids=prompts["input_ids"][:, :1], past_key_values=stock.past_key_values, use_cache=True)
-    assert step.past_key_values is cache and cache.layers[0] is held
+            step = model(input_ids=prompts["input_ids"][:, :1], cache=cache, use_cache=True)
+        again = model(input_ids=prompts["input_ids"][:, :1], cache=stock.cache, use_cache=True)
+    assert step.cache is cache and cache.layers[0] is held
     assert cache.get_seq_length() == 9 and held.keys.shape[-2] == 9
     torch.testing.assert_close(step.logits, again.logits)
 
@@ -78,8 +78,8 @@ def test_a_static_cache_is_written_in_place():
     def two_steps():
         cache = StaticCache(config=model.config, max_cache_len=16)
         with torch.no_grad():
-            model(input_ids=ids, past_key_values=cache, use_cache=True)
-            return model(input_ids=ids[:, :1], past_key_values=cache, use_cache=True).logits, cache
+            model(input_ids=ids, cache=cache, use_cache=True)
+            return model(input_ids=ids[:, :1], cache=cache, use_cache=True).logits, cache
 
     wanted, stock_cache = two_steps()
     with made.applied(model):
