@@ -31,6 +31,7 @@ from .host import (
     values_from_host,
     values_to_host,
 )
+from .sums import sum_rows
 
 __all__ = [
     "DEVICE_ROUNDING",
@@ -58,6 +59,7 @@ __all__ = [
     "set_downcast_warning",
     "stagger",
     "stagger_sticks",
+    "sum_rows",
     "to_host",
     "unstagger",
     "values_from_host",

@@ -71,6 +71,54 @@ def round_bits(bits: Any) -> Any:
     return np.uint32(rounded | np.uint32(bits & SIGN_BIT))
 
 
+@numba.njit(inline="always", error_model="numpy")
+def rounded(value: Any) -> Any:
+    """One float32 on the grid, for arithmetic in compiled kernels."""
+    return round_bits(np.float32(value).view(np.uint32)).view(np.float32)
+
+
+@numba.njit(inline="always", error_model="numpy")
+def add_stick(stick: Any, factor: Any, lanes: Any) -> None:
+    """lanes[j] += the pair of elements 2j and 2j + 1 of a stick of 64, each times `factor`, all rounded."""
+    for j in range(32):
+        pair = rounded(rounded(stick[2 * j] * factor) + stick[2 * j + 1] * factor)
+        lanes[j] = rounded(lanes[j] + pair)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def sum_row(row: Any, factor: Any, lanes: Any) -> Any:
+    """The sum of row[c] * factor as the device adds it; see `sums.sum_rows`.
+
+    float32 [n] on the grid and a float32 factor; `lanes`: float32 [32], scratch.
+    """
+    lanes[:] = 0
+    whole = row.size // 64
+    for s in range(whole):
+        add_stick(row[64 * s : 64 * s + 64], factor, lanes)
+    if row.size % 64:
+        last = np.zeros(64, np.float32)
+        for c in range(row.size % 64):
+            last[c] = row[64 * whole + c]
+        add_stick(last, factor, lanes)
+    for j in range(16):
+        lanes[j] = rounded(lanes[j] + lanes[j + 16])
+    for j in range(8):
+        lanes[j] = rounded(lanes[j] + lanes[j + 8])
+    for j in range(4):
+        lanes[j] = rounded(lanes[j] + lanes[j + 4])
+    for j in range(2):
+        lanes[j] = rounded(lanes[j] + lanes[j + 2])
+    return rounded(lanes[0] + lanes[1])
+
+
+@_jit
+def sum_rows_loop(rows: Any, factor: Any, out: Any) -> None:
+    """float32 [rows, n] on the grid -> float32 [rows]: `sum_row` of each."""
+    lanes = np.empty(32, np.float32)
+    for r in range(rows.shape[0]):
+        out[r] = sum_row(rows[r], factor, lanes)
+
+
 @_jit
 def round_loop(source: Any, out: Any) -> None:
     """float32 [n] -> float32 [n], as the device rounds; the arrays must not overlap in part."""

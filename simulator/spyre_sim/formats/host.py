@@ -63,14 +63,16 @@ class HostRules:
 
     `rounding` float16 to DLFloat16; `carry` what a carry out of float16's range does, -65504 being the case (N11);
     `infinity_word` the magnitude that inf, NaN and anything of exponent above 31 becomes (N13, N14);
-    `halved` in which direction float16 subnormals lose a factor of two, and then round toward zero (N17);
-    `bfloat16_rounding` of the readback to bfloat16 (N50).
+    `halved` in which direction float16 subnormals lose a factor of two (N17); `subnormals_read` how values below
+    2^-14 become float16, where "fraction-kept" sets the exponent field to zero and leaves the fraction as it stands
+    (A10); `bfloat16_rounding` of the readback to bfloat16 (N50).
     """
 
     rounding: RoundingMode
     carry: Literal["saturate", "infinity"]
     infinity_word: int
     halved: Literal["never", "write", "read"]
+    subnormals_read: Literal["fraction-kept", "truncate", "nearest"]
     bfloat16_rounding: Literal["ties-even", "truncate"]
 
     @staticmethod
@@ -81,6 +83,7 @@ class HostRules:
             carry=numerics.host_carry,
             infinity_word=numerics.host_infinity_word,
             halved=numerics.subnormals_halved_on if "S35" in stack.defects else "never",
+            subnormals_read=numerics.float16_subnormals_read,
             bfloat16_rounding=numerics.bfloat16_readback,
         )
 
@@ -206,11 +209,20 @@ def _read_table(name: str, rules: HostRules) -> NDArray[Any]:
     with np.errstate(over="ignore", invalid="ignore"):
         if name == "bfloat16":
             return _frozen(_to_bfloat16(values, rules.bfloat16_rounding))
-        if rules.halved != "never":
-            factor = np.float32(0.5 if rules.halved == "read" else 1.0)
-            steps = np.trunc(values * factor / np.float32(_FLOAT16_STEP)) * np.float32(_FLOAT16_STEP)
-            values = np.where(np.abs(values) < _FLOAT16_LEAST_NORMAL, np.copysign(steps, values), values)
+        small = np.abs(values) < _FLOAT16_LEAST_NORMAL
+        values = np.where(small, _small_values(values, rules), values)
         return _frozen(values.astype(HOST_DTYPES[name]))
+
+
+def _small_values(values: Float32Array, rules: HostRules) -> Float32Array:
+    """What the values of all words below 2^-14 are read as, in steps of float16's subnormals."""
+    if rules.subnormals_read == "fraction-kept":
+        steps = np.where(values == 0, 0, (_all_words() & np.uint16(511)) << 1).astype(np.float32)
+    else:
+        halved = np.float32(0.5 if rules.halved == "read" else 1.0)
+        steps = np.abs(values * halved / np.float32(_FLOAT16_STEP))
+        steps = np.trunc(steps) if rules.subnormals_read == "truncate" else np.rint(steps)
+    return np.asarray(np.copysign(steps * np.float32(_FLOAT16_STEP), values), np.float32)
 
 
 def _write(values: Float32Array, rules: HostRules) -> NDArray[np.uint16]:

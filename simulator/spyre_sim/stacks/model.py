@@ -102,8 +102,11 @@ class Numerics:
     host_carry: Literal["saturate", "infinity"]  # -65504 on the copy (N11)
     host_infinity_word: int  # magnitude word of inf and NaN on the copy (N13, N14)
     subnormals_halved_on: Literal["write", "read"]  # side of the copy on which S35 sits (N17)
+    float16_subnormals_read: Literal["fraction-kept", "truncate", "nearest"]  # copy to the host (A10, N17)
     bfloat16_readback: Literal["ties-even", "truncate"]  # copy to the host (N50)
     conversion_rounding: Literal["ties-up", "ties-even", "truncate"]  # fp32todl16 on the device (U5)
+    sum_order: Literal["pairs", "chunks"]  # of additions: as A10 tells it, or in chunks of sum_chunk
+    mean_factor: Literal["element", "total"]  # what 1/N multiplies: each element as it enters, or the sum (A10, A32)
     sum_chunk: int  # elements added before the sum is rounded to DL16; 1 is a plain DL16 chain (A1, A2)
     sum_within: Literal["float32", "dl16"]  # inside a chunk (A1)
     mean_constant: Literal["dl16", "float16", "float32"]  # format of the factor 1/N (A11, A32)
