@@ -83,7 +83,7 @@ class _Walk:
     def run(self) -> CanonicalGraph:
         for position, fx in enumerate(self.graph.nodes):
             self.values[fx] = self.visit(fx, position)
-        live = _live(self.nodes, [*nodes_in(self.outputs), *self.effects])
+        live = _live(self.nodes, nodes_in(self.outputs), self.effects)
         inputs = tuple(node for node in self.nodes if node.op == "input")
         return CanonicalGraph(self.graph, live, inputs, self.outputs, self.values, self.sizes)
 
@@ -184,7 +184,8 @@ class _Walk:
             return self.value(constant.value)
         if value is not None and not isinstance(value, torch.Tensor):
             return self.value(self.sizes.computed_by(fx, value))
-        self.sizes.held_by(fx)
+        if op == "input":
+            self.sizes.held_by(fx)
         return self.leaf(op, target, fx, position)
 
     def attribute(self, fx: torch.fx.Node, position: int) -> Node:
@@ -253,18 +254,21 @@ def _from_front(dim: Value, rank: int) -> Value:
     return dim
 
 
-def _live(nodes: list[Node], roots: Iterable[Node]) -> tuple[Node, ...]:
-    """The nodes that something depends on, in order; fills in ``users``."""
-    alive = set()
-    stack = list(roots)
+def _live(nodes: list[Node], outputs: Iterable[Node], effects: Iterable[Node]) -> tuple[Node, ...]:
+    """The nodes that something depends on, in order; fills in ``users`` and ``is_output``."""
+    read: dict[Node, list[Node]] = {}
+    stack = [*effects]
+    for node in outputs:
+        node.is_output = True
+        stack.append(node)
     while stack:
         node = stack.pop()
-        if node not in alive:
-            alive.add(node)
-            stack.extend(node.inputs())
-    live = tuple([node for node in nodes if node in alive or node.op == "input"])
+        if node not in read:
+            read[node] = inputs = nodes_in(node.arguments)
+            stack.extend(inputs)
+    live = tuple([node for node in nodes if node in read or node.op == "input"])
     for node in live:
-        for used in dict.fromkeys(node.inputs()):
+        for used in dict.fromkeys(read.get(node, ())):
             used.users.append(node)
     return live
 

@@ -6,7 +6,7 @@ A canonical graph is a read-only view of an FX graph. Its nodes carry the docume
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Union
@@ -33,9 +33,9 @@ class Node:
     vocabulary's order, defaults filled in and dims made non-negative (relative to ``dim_rank`` dimensions).
 
     ``number`` is equal for two nodes that compute the same value (same op, same arguments, no randomness).
-    ``target`` is the qualified name of a
-    parameter, buffer or constant. ``changed_at`` is the position of the first FX node that changes this value in
-    place, if there is one: after that the FX node holds something else.
+    ``target`` is the qualified name of a parameter, buffer or constant. ``is_output`` says that the graph returns it.
+    ``changed_at`` is the position of the first FX node that changes this value in place, if there is one: after that
+    the FX node holds something else.
     """
 
     __slots__ = (
@@ -50,6 +50,7 @@ class Node:
         "is_constant",
         "target",
         "changed_at",
+        "is_output",
         "_sizes",
         "_shape",
     )
@@ -64,6 +65,7 @@ class Node:
         self.position = position
         self.dim_rank = 0
         self.is_constant = False
+        self.is_output = False
         self.target = ""
         self.number = -1
         self.users: list[Node] = []
@@ -125,21 +127,26 @@ class Node:
         """The line of the model's own code that asked for this: ``"modeling_bert.py:123"``; empty if unknown."""
         return source_line_of(self.fx)
 
-    def inputs(self) -> Iterator[Node]:
+    def inputs(self) -> list[Node]:
         """The nodes among the arguments, lists included, in order and with repetitions."""
-        yield from nodes_in(self.arguments)
+        return nodes_in(self.arguments)
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.name}>"
 
 
-def nodes_in(value: Value) -> Iterator[Node]:
-    """Every node in ``value``, lists searched."""
+def nodes_in(value: Value) -> list[Node]:
+    """Every node in ``value``, lists searched, in order and with repetitions."""
     if isinstance(value, Node):
-        yield value
-    elif isinstance(value, tuple):
+        return [value]
+    found: list[Node] = []
+    if isinstance(value, tuple):
         for item in value:
-            yield from nodes_in(item)
+            if isinstance(item, Node):
+                found.append(item)
+            elif isinstance(item, tuple):
+                found += nodes_in(item)
+    return found
 
 
 def same_value(left: Value, right: Value) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -31,9 +33,19 @@ def exportable(model: torch.nn.Module) -> Iterator[None]:
     attention and of mixtures of experts rewrite the very code that rules are written against.)
     """
     register_cache_pytrees_for_model(cast(PreTrainedModel, model))  # works for any module
-    with reset_model_state(model):
+    with reset_model_state(model), _without_chatter():
         yield
 
 
-def is_transformers_model(model: torch.nn.Module) -> bool:
-    return isinstance(model, PreTrainedModel)
+@contextmanager
+def _without_chatter() -> Iterator[None]:
+    """Every dimension of size 1 would be announced as fixed, and torch deprecates what torch itself calls."""
+    logger = logging.getLogger("torch._export.non_strict_utils")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*LeafSpec.*", category=FutureWarning)
+            yield
+    finally:
+        logger.setLevel(level)

@@ -68,7 +68,10 @@ def _below(value: Any, path: list[str]) -> Any:
         if isinstance(value, Mapping):
             value = value.get(part, MISSING)
         else:
-            value = getattr(value, part, MISSING)
+            try:
+                value = getattr(value, part, MISSING)
+            except Exception:  # a property that cannot be computed for this model is a key that it does not have
+                return MISSING
         if value is MISSING:
             return MISSING
     return MISSING if callable(value) else value

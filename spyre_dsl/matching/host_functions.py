@@ -67,7 +67,7 @@ def dtype(environment: Environment, x: Any) -> str:
 def users(environment: Environment, x: Any) -> int:
     if not isinstance(x, Node):
         raise Unknown(f"{describe(x)} is no value of the graph, so nothing uses it")
-    return len(x.users)
+    return len(x.users) + x.is_output
 
 
 @host_function
@@ -139,7 +139,10 @@ def stack_supports(environment: Environment, op: Any, dtype: Any = "float16") ->
         raise Unknown("no stack is known here")
     if not isinstance(op, str) or not isinstance(dtype, str):
         raise Unknown('stack.supports needs the name of an op and a dtype: stack.supports("aten.pow", "float16")')
-    return bool(environment.stack.supports(op, dtype))
+    try:
+        return bool(environment.stack.supports(op, dtype))
+    except Exception as error:  # a profile may refuse names it does not know
+        raise Unknown(f"the stack {environment.stack.name} cannot say: {error}") from None
 
 
 HOST_FUNCTIONS["stack.supports"] = stack_supports

@@ -91,7 +91,7 @@ def problem(text: str, environment: Environment = ENVIRONMENT) -> EvaluationProb
         ("rank($x)", 3),
         ("shape($x)", (2, 6, 4)),
         ("numel($x)", 48),
-        ("users($w)", 1),
+        ("users($w)", 2),
         ("is_parameter($x)", False),
         ("is_constant(3)", True),
         ("is_float($x)", True),

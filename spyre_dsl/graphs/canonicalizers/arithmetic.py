@@ -48,9 +48,8 @@ def dtype_of_the_like(call: Call) -> Value:
 
 @canonicalizes("embedding")
 def no_padding(call: Call) -> Value:
-    """ATen says -1 where the documentation says None."""
-    if call.arguments[2] == -1:
-        call.arguments[2] = None
+    """The padding index changes gradients only, never the value."""
+    call.arguments[2] = None
     return None
 
 
