@@ -73,6 +73,7 @@ _UPSAMPLING: Final = ("upsample_nearest2d", "upsample_bilinear2d", "upsample_bic
 _SPECIAL: Final[Mapping[str, Callable[..., Any]]] = {
     "scaled_dot_product_attention": _attention,
     "slice": _slice,
+    "where": lambda condition, input, other: torch.where(condition, input, other),
     "index": _index,
     "index_put": _index_put,
     "scatter": _scatter,

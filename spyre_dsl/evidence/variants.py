@@ -24,7 +24,7 @@ _EXTENTS: Final = (1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128)
 _LEAST_ATOM: Final = 4
 """Smaller literals are more likely dims, exponents or counts than extents."""
 
-_MOST_ELEMENTS: Final = 60_000
+_MOST_ELEMENTS: Final = 40_000
 _DTYPES: Final = ("float16", "bfloat16", "float32")
 
 
