@@ -20,7 +20,7 @@ from spyre_sim.formats import (
     values_from_host,
     values_to_host,
 )
-from spyre_sim.stacks import stack_names
+from spyre_sim.stacks import load_stack, stack_names
 
 REAL = [name for name in stack_names() if name != "ideal"]
 
@@ -70,6 +70,21 @@ def test_every_normal_value_within_nine_bits_comes_back_exactly():
         normal = np.isfinite(values) & (np.abs(values) >= 6.1035156e-05)
     nine_bits = normal & (values.view(np.uint16) & 1 == 0)
     assert np.array_equal(trip(values[nine_bits]), values[nine_bits])  # N17
+
+
+def test_before_june_2026_small_values_were_read_as_their_fraction_alone():
+    words = encode_dl16(np.float32([9.9465e-07]))
+    assert to_host(words, "float16", "2026-04").astype(float) == pytest.approx(2.6226e-06, rel=2e-5)  # A10
+    assert to_host(words, "float16", "2026-06").astype(float) == pytest.approx(9.9465e-07, rel=0.05)
+
+
+def test_a_tiny_probability_was_read_as_a_leak_of_softmax():
+    floor = load_stack("2026-04").numerics.exp_floor
+    probabilities = encode_dl16(np.float32(floor) / np.linspace(1.1, 20, 50, dtype=np.float32))
+    leaks = to_host(probabilities, "float16", "2026-04").astype(np.float64)
+    assert 1.5e-5 < leaks.mean() < 4e-5  # A31: about 2e-5 each, up to 4.9e-5
+    assert leaks.max() < 6.2e-5
+    assert to_host(probabilities, "float16", "2026-06").max() < 1e-7
 
 
 def test_bfloat16_is_not_halved():
