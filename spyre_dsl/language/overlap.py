@@ -2,8 +2,8 @@
 
 Two rules overlap where their patterns unify at the root: some expression, the witness, is matched by both. That is
 settled where one rule is strictly narrower (its pattern is an instance of the other's, or the patterns are equivalent
-and it has all the other's conditions and more), where priorities differ, or where scopes or guards show that
-both never hold in one place.
+and it has all the other's conditions and more), where priorities differ, where scopes or guards show that
+both never hold in one place, or where both only place what they match on the host.
 
 A pattern whose root matches *inside* another pattern is no conflict: the pattern that holds the other is the larger
 one and goes first, as the more specific match always does. Only a priority can turn that around; a rule that for this
@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from spyre_dsl.language.adapter import AttributesRewrite, ConfigRewrite, ForwardRewrite, ParametersRewrite
+from spyre_dsl.language.adapter import AttributesRewrite, ConfigRewrite, ForwardRewrite, ParametersRewrite, PlaceRewrite
 from spyre_dsl.language.rule_terms import RuleTerms
 from spyre_dsl.language.scopes import guards_disjoint, narrower, ordered, scopes_disjoint
 from spyre_dsl.language.term_index import TermIndex, anything
@@ -54,7 +54,7 @@ def overlaps(rules: Sequence[RuleTerms]) -> Iterator[Overlap]:
         demanded = _config_demands(rule)
         for other in index.candidates(rule.pattern, demanded):
             witness = _witness(other, rule)
-            if witness is not None and not ordered(other, rule):
+            if witness is not None and not _same_effect(other, rule) and not ordered(other, rule):
                 yield Overlap(other, rule, witness)
                 found += 1
                 if found == MAX_PER_RULE:
@@ -69,6 +69,11 @@ def _config_demands(rule: RuleTerms) -> dict[Hashable, Sequence[Hashable]]:
         if clause.key == "model_type" and clause.values and all(isinstance(value, str) for value in clause.values):
             return {"model_type": clause.values}
     return {"model_type": anything()}
+
+
+def _same_effect(a: RuleTerms, b: RuleTerms) -> bool:
+    """Whether it makes no difference which rule goes first: running something on the host twice is running it there."""
+    return isinstance(a.rule.rewrite, PlaceRewrite) and isinstance(b.rule.rewrite, PlaceRewrite)
 
 
 def _witness(a: RuleTerms, b: RuleTerms) -> Term | None:

@@ -198,19 +198,27 @@ def _components(rules: Sequence[RuleTerms], graph: Graph) -> list[list[RuleTerms
 
 def _unbroken(component: Sequence[RuleTerms], graph: Graph, bad: frozenset[str]) -> Iterator[tuple[RuleTerms, ...]]:
     """The cycles of a component that no measure breaks: those of a single rule each, and one of several rules."""
-    roots = sorted({rule.pattern.op for rule in component if isinstance(rule.pattern, App)})
-    for heavy in (bad, frozenset[str](), *(frozenset({op}) for op in roots)):
-        changes = {rule: _change(rule, heavy) for rule in component}
-        if all(change is not None for change in changes.values()) and any(changes.values()):
-            yield from _cycles_among([rule for rule in component if not changes[rule]], graph, bad)
-            return
+    lowered = _lowered(component, bad)
+    if lowered:
+        yield from _cycles_among([rule for rule in component if rule not in lowered], graph, bad)
+        return
     alone = [rule for rule in component if rule in graph[rule]]
     if not alone:
         yield _shortest_cycle(component, graph)
         return
-    yield from ((rule,) for rule in alone)
+    yield from ((rule,) for rule in alone if len(component) == 1 or not _lowered([rule], bad))
     others = {rule: [other for other in graph[rule] if other is not rule] for rule in component}
     yield from _cycles_among(component, others, bad)
+
+
+def _lowered(rules: Sequence[RuleTerms], bad: frozenset[str]) -> set[RuleTerms]:
+    """The rules that lower the first measure that all of them keep or lower and one of them lowers; none without one."""
+    roots = sorted({rule.pattern.op for rule in rules if isinstance(rule.pattern, App)})
+    for heavy in (bad, frozenset[str](), *(frozenset({op}) for op in roots)):
+        changes = {rule: _change(rule, heavy) for rule in rules}
+        if all(change is not None for change in changes.values()) and any(changes.values()):
+            return {rule for rule, change in changes.items() if change}
+    return set()
 
 
 def _cycles_among(rules: Sequence[RuleTerms], graph: Graph, bad: frozenset[str]) -> Iterator[tuple[RuleTerms, ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from spyre_dsl.language.terms import (
     DIMENSIONS, UNKNOWN, App, Composite, Host, Lit, Seq, Sym, Term, Var, children_of, same_literal, subterms,
 )  # fmt: skip
-from spyre_dsl.language.vocabulary import OPS
+from spyre_dsl.language.vocabulary import OPS, Op
 
 Substitution = Mapping[str, Term]
 
@@ -94,7 +94,7 @@ class _Unifier:
         op = OPS.get(a.op)
         dimensions = tuple(p.name in DIMENSIONS for p in op.parameters) if op else (False,) * len(a.args)
         yield from self._sequence(a.args, b.args, known, dimensions)
-        if op is not None and op.commutative:
+        if op is not None and op.commutative and _plain_defaults(op, a):
             swapped = (b.args[1], b.args[0], *b.args[2:])
             yield from self._sequence(a.args, swapped, known, dimensions)
 
@@ -106,6 +106,11 @@ class _Unifier:
             return
         for further in self.unify(a[0], b[0], known, dimensions[0] if dimensions else False):
             yield from self._sequence(a[1:], b[1:], further, dimensions[1:])
+
+
+def _plain_defaults(op: Op, term: App) -> bool:
+    """Whether nothing but the two operands is given: ``add(x, y, alpha=2)`` does not commute."""
+    return all(argument == Lit(parameter.default) for parameter, argument in zip(op.parameters[2:], term.args[2:]))
 
 
 def _resolve(term: Term, known: Substitution) -> Term:
@@ -160,12 +165,25 @@ def expanded(term: Term) -> Term | None:
 def unifier(a: Term, b: Term) -> Substitution | None:
     """A substitution that makes ``a`` and ``b`` (without common variables) the same, or None.
 
-    Where the search would take more than ``MAX_STEPS``, the answer is None.
+    Nothing that is no node of a graph counts: ``$x - 1`` and ``1 - $x`` have only ``1 - 1`` in common. Where the
+    search would take more than ``MAX_STEPS``, the answer is None.
     """
     try:
-        return next(_Unifier().unify(a, b, {}), None)
+        return next((found for found in _Unifier().unify(a, b, {}) if _is_graph(a, found)), None)
     except _GaveUp:
         return None
+
+
+def _is_graph(term: Term, known: Substitution) -> bool:
+    """Whether every op of a term has a tensor among its operands, where it takes tensors or numbers."""
+    term = _resolve(term, known)
+    if isinstance(term, App):
+        op = OPS.get(term.op)
+        operands = [a for p, a in zip(op.parameters, term.args) if p.kind in ("tensor", "value")] if op else []
+        if op is not None and any(p.kind == "value" for p in op.parameters):
+            if all(isinstance(_resolve(operand, known), (Lit, Host)) for operand in operands):
+                return False
+    return isinstance(term, Host) or all(_is_graph(part, known) for part in children_of(term))
 
 
 def generalizes(general: Term, special: Term) -> Substitution | None:

@@ -301,6 +301,10 @@ def _size(of: Composite | App, term: Host) -> Term:
             return _padded_size(inner, padded, to, dim, term)
         case Composite(function="narrow", args=(inner, Lit(value=int(narrowed)), _, length)):
             return _padded_size(inner, narrowed, length, dim, term)
+        case Composite(function="pad_heads", args=(_, heads, to)) if dim == 0:
+            return reduced(Host("*", (heads, to)))
+        case Composite(function="pad_head_columns", args=(_, heads, to)) if dim == 1:
+            return reduced(Host("*", (heads, to)))
         case Composite(function="rotate_half_matrix", args=(n,)):
             return n
         case App(op="reshape", args=(_, Seq(items=items))) if -len(items) <= dim < len(items):

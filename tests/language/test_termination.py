@@ -1,0 +1,112 @@
+"""Rewriting that would never end is found in the rules; rewriting that ends is let through."""
+
+from __future__ import annotations
+
+import pytest
+
+from spyre_dsl.language.rule_terms import rule_terms
+from spyre_dsl.language.termination import cycles
+from tests.language.rule_files import adapter, names, rules
+
+
+def found(*texts: str, unsupported: str | None = None) -> list[tuple[str, ...]]:
+    bad = None if unsupported is None else frozenset(unsupported.split())
+    return [names(cycle) for cycle in cycles(rules(*texts), bad)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "pow($x, 3) -> pow(abs($x), 3)",
+        "exp($x) -> exp($x) * 1",
+        "add($x, $y) -> add($y, $x)",
+        "mul($x, $y) -> exp(log($x) + log($y)) * 1",
+        "pow($x, $n) -> pow($x, $n + 1)",
+        "exp($x) -> exp($x); where: rank($x) == 2",
+        "reshape($x, $s) -> reshape(pad_last($x, 64), $s)",
+        "pad($x, $p) -> pad_last($x, 64); where: size($x, -1) != 64 and len($p) == 2",  # is made of pad itself
+    ],
+)
+def test_a_rule_that_matches_its_own_result(rule: str) -> None:
+    assert found(rule) == [("r0",)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "pow($x, 3) -> $x * $x * $x",
+        "pow($x, 3) -> pow($x, 2) * $x",
+        "neg(neg($x)) -> $x",
+        "exp(exp($x)) -> exp($x)",  # fewer ops each time
+        "add(mul($x, $a), mul($x, $b)) -> mul($x, $a + $b)",
+        "pow($x, $n) -> $x; where: $n == 1",
+        "scaled_dot_product_attention($q, $k, $v, $m) -> narrow(scaled_dot_product_attention(pad_last($q, to), pad_last($k, to), "
+        "pad_last($v, to), $m), -1, 0, d); where: size($q, -1) % stack.stick != 0; "
+        "let: {d: 'size($q, -1)', to: 'round_up(d, stack.stick)'}",
+        "scaled_dot_product_attention($q, $k, $v, $m) -> scaled_dot_product_attention($q, $k, $v, to(where($m, 0.0, "
+        "finfo_min(dtype($q)) / 2), dtype($q))); where: dtype($m) == bool",
+        "pad(reshape($y, $s), $p) -> reshape(pad_last($y, 64), $s); where: len($p) == 2",  # moves inwards, and cannot forever
+        "linear($x, $w) -> linear($x, pad_heads($w, 4, 64)); where: size($w, 0) != 256",
+    ],
+)
+def test_a_rule_that_comes_to_an_end(rule: str) -> None:
+    assert found(rule) == []
+
+
+def test_rules_that_undo_each_other_are_named_in_their_order() -> None:
+    assert found("square($x) -> $x * $x", "$x * $x -> square($x)") == [("r0", "r1")]
+    assert found("exp($x) -> log($x)", "log($x) -> sin($x)", "sin($x) -> exp($x)", unsupported="") == [("r0", "r1", "r2")]
+
+
+def test_the_shortest_of_several_cycles_is_shown() -> None:
+    assert found("exp($x) -> log($x)", "log($x) -> abs(sin($x))", "sin($x) -> exp($x)", "abs($x) -> log($x)", unsupported="") == [
+        ("r1", "r3")
+    ]
+
+
+def test_each_rule_that_triggers_itself_is_reported() -> None:
+    assert found("exp($x) -> abs(exp($x))", "log($x) -> abs(log($x))") == [("r0",), ("r1",)]
+
+
+def test_a_cycle_that_lowers_a_measure_ends() -> None:
+    assert found("sub($x, $y) -> $x + -$y", "add($x, neg($y)) -> sub($x, $y)") == [("r0", "r1")]
+    assert found("exp(exp($x)) -> log(exp($x))", "log($x) -> exp($x)") == [("r0", "r1")], "back and forth"
+    assert found("exp(exp($x)) -> log($x)", "log($x) -> exp($x)") == []
+
+
+def test_removing_what_the_stack_lacks_is_progress_whatever_it_costs() -> None:
+    circle = ("pow($x, 2) -> abs($x) * abs($x)", "abs($x) -> sqrt($x * $x)")
+    assert found(*circle) == []
+    back = ("mean(pow($x, 2), -1) -> mean($x * $x, -1)", "mean($x * $x, -1) -> mean(pow($x, 2), -1)")
+    assert found(*back) == [("r0", "r1")]
+
+
+def test_scopes_and_guards_break_a_circle() -> None:
+    assert found("square($x) -> $x * $x; config: {model_type: bert}", "$x * $x -> square($x); config: {model_type: gpt2}") == []
+    assert found("square($x) -> $x * $x; where: rank($x) == 2", "$x * $x -> square($x); where: rank($x) == 3") == []
+    assert found("square($x) -> $x * $x; module: '*Norm'", "$x * $x -> square($x); module: '*MLP'") == []
+
+
+def test_a_match_that_is_only_left_standing_is_not_set_off() -> None:
+    pad = (
+        "scaled_dot_product_attention($q, $k, $v, $m) -> narrow(scaled_dot_product_attention(pad_last($q, 64), $k, $v, $m), -1, 0, 32); "
+        "where: size($q, -1) == 32"
+    )
+    mask = (
+        "scaled_dot_product_attention($q, $k, $v, $m) -> scaled_dot_product_attention($q, $k, $v, where($m, 0.0, -1e4)); "
+        "where: dtype($m) == bool"
+    )
+    assert found(pad, mask) == []
+
+
+def test_a_result_seen_from_its_consumer_can_complete_a_match() -> None:
+    assert found("exp($x) -> neg($x)", "abs(neg($x)) -> abs(exp($x))", unsupported="") == [("r0", "r1")]
+    assert ("r0", "r1") in found("exp($x) -> $x", "neg(neg($x)) -> neg(exp(neg($x)))", unsupported="")
+
+
+def test_a_thousand_rules_are_compared_with_one_another_quickly() -> None:
+    """Not a timing: the test would simply not come to an end without the index."""
+    ops = ("exp", "log", "sin", "cos", "tanh", "sqrt", "abs", "erf", "relu", "floor")
+    many = [f"{ops[n % 10]}({ops[n // 10 % 10]}({ops[n // 100]}($x) * {n})) -> {ops[n % 10]}($x) * {n}" for n in range(1000)]
+    adapters = [adapter(*many[start : start + 50], name=f"adapter-{start}") for start in range(0, 1000, 50)]
+    assert cycles(rule_terms(adapters)) == []
