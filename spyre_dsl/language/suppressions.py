@@ -1,8 +1,8 @@
 """``# spyre-dsl: ignore[SD301] reason``: findings that the author of a file has seen and decided to live with.
 
 The comment silences the codes it names on its own line, or, where it stands on a line by itself, on the next line
-that holds anything else. An ignore that silences nothing is itself a finding (SD601), as is a code that does not
-exist (SD602). Comments inside block scalars are text, not comments, and silence nothing.
+that holds anything else; if that line opens a block scalar (``op: >``), in all of it. An ignore that silences nothing
+is itself a finding (SD601), as is a code that does not exist (SD602).
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Span
 
 _MARKER = "spyre-dsl:"
+_BLOCK = re.compile(r"(?:^|[:\-\s])[|>][0-9+-]{0,2}\s*(?:#.*)?$")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[ \t]*spyre-dsl:[ \t]*ignore\[([^\]\n]*)\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """One code in an ignore comment: the line it silences and where the code itself stands."""
+    """One code in an ignore comment: the first and the last line it silences, and where the code itself stands."""
 
     code: str
-    line: int
+    first: int
+    last: int
     span: Span
 
 
@@ -37,10 +39,11 @@ def ignores(source: Source) -> list[Ignore]:
         return []
     found: list[Ignore] = []
     for comment in _COMMENT.finditer(text):
-        line = _silenced_line(source, comment.start())
+        first = _silenced_line(source, comment.start())
+        last = _end_of_block(source, first)
         for code in re.finditer(r"[^\s,]+", comment.group(1)):
             start = comment.start(1) + code.start()
-            found.append(Ignore(code.group(), line, Span(start, start + len(code.group()))))
+            found.append(Ignore(code.group(), first, last, Span(start, start + len(code.group()))))
     return found
 
 
@@ -55,6 +58,22 @@ def _silenced_line(source: Source, offset: int) -> int:
     return line
 
 
+def _end_of_block(source: Source, line: int) -> int:
+    """The last line of the block scalar that ``line`` opens, or ``line`` itself."""
+    text = source.line(line)
+    if not _BLOCK.search(text):
+        return line
+    indentation = len(text) - len(text.lstrip(" "))
+    last = line
+    for further in range(line + 1, len(source.line_starts) + 1):
+        inner = source.line(further)
+        if inner.strip():
+            if len(inner) - len(inner.lstrip(" ")) <= indentation:
+                break
+            last = further
+    return last
+
+
 def suppress(sources: Iterable[Source], found: Sequence[Diagnostic]) -> list[Diagnostic]:
     """``found`` without what the files silence, and with what is wrong with their ignores."""
     kept = list(found)
@@ -66,25 +85,30 @@ def suppress(sources: Iterable[Source], found: Sequence[Diagnostic]) -> list[Dia
 
 
 def _suppress_in(source: Source, listed: list[Ignore], found: list[Diagnostic]) -> list[Diagnostic]:
-    wanted = {(ignore.code, ignore.line) for ignore in listed if ignore.code in CODES}
-    used: set[tuple[str, int]] = set()
+    used: set[Ignore] = set()
     kept: list[Diagnostic] = []
     for diagnostic in found:
-        key = (diagnostic.code, source.position(diagnostic.span.start).line)
-        if diagnostic.source is source and key in wanted:
-            used.add(key)
-        else:
+        silencing = _silencing(source, listed, diagnostic)
+        if silencing is None:
             kept.append(diagnostic)
-    return [*kept, *(complaint for ignore in listed for complaint in _complaints(source, ignore, used))]
+        else:
+            used.add(silencing)
+    return [*kept, *(complaint for ignore in listed if ignore not in used for complaint in _complaints(source, ignore))]
 
 
-def _complaints(source: Source, ignore: Ignore, used: set[tuple[str, int]]) -> list[Diagnostic]:
+def _silencing(source: Source, listed: list[Ignore], diagnostic: Diagnostic) -> Ignore | None:
+    if diagnostic.source is not source:
+        return None
+    line = source.position(diagnostic.span.start).line
+    return next((i for i in listed if i.code == diagnostic.code and i.first <= line <= i.last), None)
+
+
+def _complaints(source: Source, ignore: Ignore) -> list[Diagnostic]:
     if ignore.code not in CODES:
         near = nearest(ignore.code, CODES)
         label = f"did you mean `{near}`?" if near else "`spyre-dsl explain` lists all codes"
         message = f"unknown code `{ignore.code}` in an ignore"
         return [diagnose("SD602", message, source, ignore.span, label=label, suggestion=near)]
-    if (ignore.code, ignore.line) in used:
-        return []
-    message = f"nothing on line {ignore.line} is reported as {ignore.code}"
+    lines = f"line {ignore.first}" if ignore.first == ignore.last else f"lines {ignore.first}-{ignore.last}"
+    message = f"nothing on {lines} is reported as {ignore.code}"
     return [diagnose("SD601", message, source, ignore.span, label="remove this ignore")]
