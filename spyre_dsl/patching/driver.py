@@ -66,7 +66,7 @@ class Rewriter:
             if not written:
                 return self.sites
             canonical = canonicalize(self.program)
-            self.sites += [_site(done, canonical) for done in written]
+            self.sites += [self._site(done, canonical) for done in written]
             state = _fingerprint(canonical)
             if state in seen:
                 loop = [site.label for site in self.sites[seen[state] :]]
@@ -91,7 +91,8 @@ class Rewriter:
         before = before_text(match)
         if isinstance(match.rule.rewrite, PlaceRewrite):
             made = [self._place(node.fx, _label(match)) for node in _placeable(match.nodes)]
-            return _Written(match, made[-1] if made else match.root.fx, [*made, match.root.fx], before)
+            inside = [*made, *(node.fx for node in match.nodes)]
+            return _Written(match, made[-1] if made else match.root.fx, inside, before)
         rewrite = match.rule.rewrite
         assert isinstance(rewrite, OpRewrite)
         self._check_descent(match)
@@ -136,6 +137,18 @@ class Rewriter:
             if user not in emitter.made:
                 user.replace_all_uses_with(results[user.args[1]])  # type: ignore[index]
                 self._moved[user] = results[user.args[1]]  # type: ignore[index]
+
+    def _site(self, done: _Written, canonical: CanonicalGraph) -> Site:
+        match, root = done.match, done.match.root
+        assert root is not None
+        bound = {name: value.fx for name, value in match.bindings.items() if isinstance(value, Node)}
+        captures = {name: self._current(fx) for name, fx in bound.items()}
+        results = done.result if isinstance(done.result, tuple) else (done.result,)
+        after = [after_text(canonical, self._current(result), done.made, captures) for result in results]
+        text = f"[{', '.join(after)}]" if isinstance(done.result, tuple) else after[0]
+        return Site(
+            match.adapter.name, match.rule.name, match.owner, root.module_path, root.source_line, done.before, text
+        )
 
     def _current(self, node: torch.fx.Node) -> torch.fx.Node:
         while node in self._moved:
@@ -188,16 +201,6 @@ def _apart(matches: Iterable[Match]) -> list[Match]:
             taken.append(match)
             used |= match.nodes
     return taken
-
-
-def _site(done: _Written, canonical: CanonicalGraph) -> Site:
-    match = done.match
-    assert match.root is not None
-    results = done.result if isinstance(done.result, tuple) else (done.result,)
-    after = [after_text(canonical, result, done.made, match) for result in results]
-    text = after[0] if not isinstance(done.result, tuple) else f"[{', '.join(after)}]"
-    root = match.root
-    return Site(match.adapter.name, match.rule.name, match.owner, root.module_path, root.source_line, done.before, text)
 
 
 def _check_same(match: Match, before: Any, after: Any, which: str) -> None:

@@ -54,10 +54,11 @@ def fold(
     placeholders = [node for node in graph.nodes if node.op == "placeholder"]
     origin = dict(zip(placeholders, sources))
     folds: dict[str, Fold] = {}
-    for root in _roots(graph, _constants(graph, origin)):
+    constant = _constants(graph, origin)
+    for root in _roots(graph, constant):
         made = _program_of(root, origin, graph_module)
         folds.setdefault(made.name, made)
-        _replace(graph, root, Source("folded", made.name), origin)
+        _replace(root, Source("folded", made.name), origin, constant)
     remove_dead_code(graph)
     for node in list(origin):
         if not node.users:
@@ -162,14 +163,17 @@ def _shown(value: Any, number: dict[torch.fx.Node, int]) -> str:
 
 
 def _replace(
-    graph: torch.fx.Graph, root: torch.fx.Node, source: Source, origin: dict[torch.fx.Node, Source]
+    root: torch.fx.Node, source: Source, origin: dict[torch.fx.Node, Source], constant: set[torch.fx.Node]
 ) -> None:
-    """A placeholder in place of ``root``, or the one that is there already for an equal value."""
+    """A placeholder for everybody who reads ``root`` at run time, or the one that is there already for an equal value.
+
+    Constant readers keep the ops: their own folds are computed from parameters, whatever else is folded.
+    """
     placeholder = next((node for node, known in origin.items() if known == source), None)
     if placeholder is None:
-        first = next(iter(graph.nodes))
-        with graph.inserting_before(first):
-            placeholder = graph.placeholder(source.target.lstrip("_"))
+        first = next(iter(root.graph.nodes))
+        with root.graph.inserting_before(first):
+            placeholder = root.graph.placeholder(source.target.lstrip("_"))
         placeholder.meta["val"] = root.meta["val"]
         origin[placeholder] = source
-    root.replace_all_uses_with(placeholder)
+    root.replace_all_uses_with(placeholder, delete_user_cb=lambda user: user not in constant)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from spyre_dsl.blocks.placement import host_overload
 from spyre_dsl.graphs.node import CanonicalGraph, Node, Value
 from spyre_dsl.graphs.text import show_node, show_value
 from spyre_dsl.language.vocabulary import OPS
@@ -34,26 +35,24 @@ class Site:
 def before_text(match: Match) -> str:
     """What a match found: the ops that the pattern names, everything else by the capture that holds it."""
     assert match.root is not None
-    return _show(match.root, match.nodes, _names(match.bindings))
+    names = {value: f"${name}" for name, value in match.bindings.items() if isinstance(value, Node)}
+    return _show(match.root, match.nodes, names)
 
 
-def after_text(canonical: CanonicalGraph, result: torch.fx.Node, made: Collection[torch.fx.Node], match: Match) -> str:
-    """What was written in its place."""
-    names = _names(match.bindings)
-    by_fx = {node.fx: text for node, text in names.items()}
-    for fx, value in canonical.values.items():
-        if fx in by_fx and isinstance(value, Node):
-            names[value] = by_fx[fx]
+def after_text(
+    canonical: CanonicalGraph,
+    result: torch.fx.Node,
+    made: Collection[torch.fx.Node],
+    captures: Mapping[str, torch.fx.Node],
+) -> str:
+    """What was written in its place; ``captures`` are the FX nodes that stand for them now."""
+    names = {canonical.values[fx]: f"${name}" for name, fx in captures.items() if fx in canonical.values}
     value = canonical.values.get(result)
     inside = {found for fx in made if isinstance(found := canonical.values.get(fx), Node)}
     return _show(value, inside, names) if isinstance(value, Node) else str(result)
 
 
-def _names(bindings: Mapping[str, Value]) -> dict[Node, str]:
-    return {value: f"${name}" for name, value in bindings.items() if isinstance(value, Node)}
-
-
-def _show(value: Value, inside: Collection[Node], names: Mapping[Node, str]) -> str:
+def _show(value: Value, inside: Collection[Node], names: Mapping[Value, str]) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(_show(item, inside, names) for item in value) + "]"
     if not isinstance(value, Node):
@@ -64,10 +63,11 @@ def _show(value: Value, inside: Collection[Node], names: Mapping[Node, str]) -> 
         return show_node(value) if value.is_leaf else value.name
     if value.op == "getitem":
         return f"{_show(value.arguments[0], inside, names)}[{show_value(value.arguments[1])}]"
-    return f"{value.op}({', '.join(_arguments(value, inside, names))})"
+    name = "host" if value.op == str(host_overload()) else value.op
+    return f"{name}({', '.join(_arguments(value, inside, names))})"
 
 
-def _arguments(node: Node, inside: Collection[Node], names: Mapping[Node, str]) -> list[str]:
+def _arguments(node: Node, inside: Collection[Node], names: Mapping[Value, str]) -> list[str]:
     op = OPS.get(node.op)
     if op is None:
         return [_show(argument, inside, names) for argument in node.arguments]
