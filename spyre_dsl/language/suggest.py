@@ -69,7 +69,7 @@ def ranked(word: str, candidates: Iterable[str]) -> list[str]:
     found: list[tuple[int, tuple[int, int], int, str]] = []
     for place, candidate in enumerate(candidates):
         edits = distance(folded, candidate.casefold(), limit)
-        if edits <= limit and edits < len(candidate):
+        if edits <= limit and (edits < len(candidate) or candidate.casefold() in folded):
             found.append((edits, _unlikeliness(folded, candidate.casefold()), place, candidate))
     return [entry[-1] for entry in sorted(found)]
 

@@ -141,7 +141,7 @@ def _check_binding(view: AdapterView, call: Call, op: Op | FunctionSpec) -> Iter
     for keyword in call.keywords:
         if op.parameter(keyword.name) is None:
             complete = False
-            near = nearest(keyword.name, [p.name for p in parameters if p.name not in given])
+            near = _meant_argument(keyword.name, [p.name for p in parameters if p.name not in given])
             label = f"did you mean `{near}`?" if near else f"the signature is `{op.signature()}`"
             message = f"`{op.name}` has no argument `{keyword.name}`"
             yield view.diagnose("SD204", message, keyword.name_span, label=label, suggestion=near)
@@ -154,6 +154,15 @@ def _check_binding(view: AdapterView, call: Call, op: Op | FunctionSpec) -> Iter
     if missing and complete:
         message = f"`{op.name}` lacks its argument{'s' if len(missing) > 1 else ''} {' and '.join(missing)}"
         yield view.diagnose("SD205", message, call.function_span, label=f"the signature is `{op.signature()}`")
+
+
+_OTHER_NAMES = {"axis": "dim", "axes": "dim", "keepdims": "keepdim", "self": "input", "x": "input", "a": "input", "epsilon": "eps"}
+"""What other libraries call an argument, and what PyTorch's documentation calls it."""
+
+
+def _meant_argument(name: str, free: list[str]) -> str | None:
+    other = _OTHER_NAMES.get(name)
+    return other if other in free else nearest(name, free)
 
 
 def _check_function_arguments(view: AdapterView, place: Place, call: Call, function: FunctionSpec) -> Iterator[Diagnostic]:

@@ -24,12 +24,15 @@ WORDS = frozenset({*DTYPES, "end"})
 
 @file_check("SD207")
 def check_names(view: AdapterView) -> Iterator[Diagnostic]:
-    """Every bare name is a dtype, ``end``, or something that is in reach."""
+    """Every bare name is a dtype, ``end``, or something that is in reach; each is reported at its first use in a rule."""
+    reported: set[tuple[int, str]] = set()
     for place in view.places:
         if place.names is None:
             continue
         for name in place.bare_names:
-            if name.name not in WORDS and name.name not in place.names:
+            if name.name not in WORDS and name.name not in place.names and (id(place.rule), name.name) not in reported:
+                if place.rule is not None:
+                    reported.add((id(place.rule), name.name))
                 yield _unknown_name(view, place, name)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import PATTERN, AdapterView, Place
 from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.functions import FUNCTIONS
 from spyre_dsl.language.syntax import (
-    Binary, Boolean, Broken, Call, Capture, Compare, Conditional, Expression, Index, ListExpression, Logical, Name,
+    Attribute, Binary, Boolean, Broken, Call, Capture, Compare, Conditional, Expression, Index, ListExpression, Logical, Name,
     NoneLiteral, Number, String, Unary, Wildcard,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import find_op
@@ -27,7 +28,7 @@ def _check_root(view: AdapterView, place: Place) -> Iterator[Diagnostic]:
     if isinstance(root, (Capture, Wildcard)):
         message = "the pattern matches anything"
         yield view.diagnose("SD306", message, root.span, label="a pattern starts with an op, such as `mul($x, 2)`")
-    elif isinstance(root, (Number, String, Boolean, NoneLiteral, Name, ListExpression)):
+    elif isinstance(root, (Number, String, Boolean, NoneLiteral, Name, ListExpression, Attribute)):
         message = "the pattern is a value, which no node of a graph is"
         yield view.diagnose("SD306", message, root.span, label="a pattern starts with an op, such as `mul($x, 2)`")
     elif isinstance(root, (Conditional, Logical)):
@@ -45,7 +46,7 @@ def _names_op(node: Expression) -> bool:
         case Capture() | Wildcard() | Broken():
             return True
         case Call():
-            return find_op(node.function) is not None or node.function.startswith("aten.") or "." not in node.function
+            return find_op(node.function) is not None or node.function not in FUNCTIONS
         case Binary() | Compare():
             return _names_op(node.left) or _names_op(node.right)
         case Unary():
