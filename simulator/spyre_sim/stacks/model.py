@@ -147,6 +147,7 @@ class Constants:
     lx_planning: bool
     planner_hbm_gb_s: float
     planner_mac_per_us: float
+    fold_shared_weight: bool
     clock_ghz: float
     ring_bytes_per_cycle: int
     hbm_gb_s: float
