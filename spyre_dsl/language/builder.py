@@ -10,8 +10,24 @@ import re
 from collections.abc import Callable
 
 from spyre_dsl.language.adapter import (
-    Adapter, AttributesRewrite, ConfigClause, ConfigRewrite, ForwardRewrite, Gap, Let, Match, MathClaim, OpRewrite,
-    ParametersRewrite, PlaceRewrite, Requires, Rewrite, Rule, TestCase, TestInput, UseRewrite,
+    Adapter,
+    AttributesRewrite,
+    ConfigClause,
+    ConfigRewrite,
+    ForwardRewrite,
+    Gap,
+    Let,
+    Match,
+    MathClaim,
+    OpRewrite,
+    ParametersRewrite,
+    PlaceRewrite,
+    Requires,
+    Rewrite,
+    Rule,
+    TestCase,
+    TestInput,
+    UseRewrite,
 )  # fmt: skip
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
@@ -301,7 +317,9 @@ class _Builder:
             return stand_in
         sizes = [_SIZE.fullmatch(size) for size in parts["shape"].split(",")] if parts["shape"].strip() else []
         if not all(sizes):
-            self.report("SD108", offsets.span(*parts.span("shape")), "a shape is a list of whole numbers", "such as `4, 64`")
+            self.report(
+                "SD108", offsets.span(*parts.span("shape")), "a shape is a list of whole numbers", "such as `4, 64`"
+            )
             return stand_in
         shape = tuple(int(size[1]) for size in sizes if size is not None)
         return TestInput(name.value, dtype, shape, parts["parameter"] is not None, value.span)

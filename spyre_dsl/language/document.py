@@ -9,95 +9,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Union
-
-import yaml
-from yaml.events import (
-    AliasEvent, DocumentEndEvent, DocumentStartEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent,
-    SequenceStartEvent, StreamEndEvent, StreamStartEvent,
-)  # fmt: skip
 
 from spyre_dsl.language.codes import diagnose
-from spyre_dsl.language.diagnostics import Diagnostic, Related
+from spyre_dsl.language.composer import Composer
+from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
-from spyre_dsl.language.yaml_errors import MAX_DEPTH, Fault, explain
+from spyre_dsl.language.yaml_errors import Fault, explain
+from spyre_dsl.language.yaml_tree import MappingNode, Node, Scalar, SequenceNode, plain, resolve
 
-MAX_ALIASED = 10_000
-"""How many nodes all aliases of a file together may stand for."""
-
-MAX_REPORTED = 60
-"""After how many mistakes a file is read no further."""
+__all__ = ["Document", "MappingNode", "Node", "Scalar", "SequenceNode", "plain", "read_text", "resolve"]
 
 MAX_SYNTAX_ERRORS = 12
 """How many syntax errors of one file are looked for."""
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DASHES = re.compile(r" *(?:- +)*")
-_TAG = re.compile(r"![^ \n,\]}]*")
-_PROPERTIES = re.compile(r"(?:[&!][^ \n]*|#[^\n]*|[ \n]+)*")
-
-
-@dataclass(slots=True, eq=False)
-class Scalar:
-    """A text. ``start`` and ``end`` enclose what stands in the file, quotes and block header included.
-
-    ``style`` is ``""`` for a plain scalar, else one of ``' " | >``.
-    """
-
-    value: str
-    style: str
-    start: int
-    end: int
-    size = 1
-
-    @property
-    def span(self) -> Span:
-        return Span(self.start, self.end)
-
-
-@dataclass(slots=True, eq=False)
-class MappingNode:
-    """Keys and values by the key's text, in file order; ``size`` counts the nodes in it, aliases expanded."""
-
-    entries: dict[str, tuple[Scalar, Node]]
-    start: int
-    end: int
-    size: int = 1
-
-    @property
-    def span(self) -> Span:
-        return Span(self.start, self.end)
-
-    @property
-    def pairs(self) -> list[tuple[Scalar, Node]]:
-        """Keys and values, in file order."""
-        return list(self.entries.values())
-
-    def get(self, key: str) -> Node | None:
-        """The value of ``key``."""
-        entry = self.entries.get(key)
-        return entry[1] if entry is not None else None
-
-    def key(self, key: str) -> Scalar | None:
-        """The key itself, for its place."""
-        entry = self.entries.get(key)
-        return entry[0] if entry is not None else None
-
-
-@dataclass(slots=True, eq=False)
-class SequenceNode:
-    items: list[Node]
-    start: int
-    end: int
-    size: int = 1
-
-    @property
-    def span(self) -> Span:
-        return Span(self.start, self.end)
-
-
-Node = Union[Scalar, MappingNode, SequenceNode]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,48 +42,13 @@ class Document:
     dented: frozenset[int] = frozenset()
 
 
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_WORDS: dict[str, Any] = {
-    "": None, "~": None, "null": None, "Null": None, "NULL": None,
-    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
-}  # fmt: skip
-
-
-def resolve(scalar: Scalar) -> Any:
-    """What a scalar stands for by YAML 1.2's core schema: text, number, boolean or None.
-
-    Numbers too long to be read back are left as text.
-    """
-    value = scalar.value
-    if scalar.style:
-        return value
-    if value in _WORDS:
-        return _WORDS[value]
-    if value[0] in "+-.0123456789" and len(value) <= 400:
-        if _INTEGER.fullmatch(value):
-            return int(value)
-        if _FLOAT.fullmatch(value):
-            return float(value)
-    return value
-
-
-def plain(node: Node) -> Any:
-    """The node as plain data: dicts, lists, texts, numbers, booleans, None."""
-    if isinstance(node, Scalar):
-        return resolve(node)
-    if isinstance(node, SequenceNode):
-        return [plain(item) for item in node.items]
-    return {key: plain(value) for key, (_, value) in node.entries.items()}
-
-
 def read_text(source: Source) -> Document:
     """The tree of ``source``, and everything in it that YAML or this language does not allow.
 
     After a syntax error the entry that holds it is skipped and the file is read again, so that the mistakes in the
     rest of it are found as well.
     """
-    composer = _Composer(source, source.text)
+    composer = Composer(source, source.text)
     faults: list[Fault] = []
     skipped: list[tuple[int, int]] = []
     text = source.text
@@ -169,7 +60,7 @@ def read_text(source: Source) -> Document:
         start, end = _entry(text, fault.start if fault.entry is None else fault.entry)
         skipped.append((start, end))
         text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
-        composer = _Composer(source, text)
+        composer = Composer(source, text)
     return _document(composer, faults, skipped, text)
 
 
@@ -193,9 +84,15 @@ def _line_end(text: str, place: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _document(composer: _Composer, faults: list[Fault], skipped: list[tuple[int, int]], text: str) -> Document:
+def _document(composer: Composer, faults: list[Fault], skipped: list[tuple[int, int]], text: str) -> Document:
     found = [
-        diagnose(fault.code, fault.message, composer.source, Span(fault.start, max(fault.start, fault.end)), label=fault.label)
+        diagnose(
+            fault.code,
+            fault.message,
+            composer.source,
+            Span(fault.start, max(fault.start, fault.end)),
+            label=fault.label,
+        )
         for fault in faults
     ]
     if composer.root is None and not found and not composer.diagnostics:
@@ -221,186 +118,3 @@ def _cut_short(root: Node | None, skipped: list[tuple[int, int]], text: str) -> 
             if "\n" in text[node.start : node.end].strip():
                 cut.add(id(node))
     return frozenset(cut)
-
-
-class _Stop(Exception):
-    """What follows cannot be read; the diagnostic was given."""
-
-
-class _Composer:
-    """Builds nodes from events, with a stack of open collections."""
-
-    def __init__(self, source: Source, text: str) -> None:
-        self.source = source
-        self.text = text
-        self.diagnostics: list[Diagnostic] = []
-        self.anchors: dict[str, Node] = {}
-        self.stack: list[MappingNode | SequenceNode] = []
-        self.keys: list[Node | None] = []
-        self.open_anchors: list[str | None] = []
-        self.root: Node | None = None
-        self.aliased = 0
-        self.documents = 0
-        self.unusable: set[int] = set()
-        self.dented: set[int] = set()
-        self.stopped = False
-
-    def compose(self) -> yaml.MarkedYAMLError | None:
-        """Reads the text; returns the syntax error at which reading ended, if it did."""
-        try:
-            self.read_events()
-        except _Stop:
-            self.stopped = True
-        except yaml.MarkedYAMLError as error:
-            return error
-        finally:
-            self.close_open()
-        return None
-
-    def close_open(self) -> None:
-        """What was read of the collections that an error left open still counts."""
-        while self.stack:
-            self.keys.pop()
-            self.add(self.stack.pop())
-
-    def report(self, code: str, start: int, end: int, message: str, label: str = "",
-               related: tuple[Related, ...] = ()) -> None:  # fmt: skip
-        span = Span(start, max(start, end))
-        self.diagnostics.append(diagnose(code, message, self.source, span, label=label, related=related))
-        if len(self.diagnostics) >= MAX_REPORTED:
-            raise _Stop
-
-    def read_events(self) -> None:
-        get_event = _Loader(self.text).get_event
-        handlers = {
-            ScalarEvent: self.scalar,
-            MappingStartEvent: self.open,
-            SequenceStartEvent: self.open,
-            MappingEndEvent: self.close,
-            SequenceEndEvent: self.close,
-            AliasEvent: self.alias,
-            DocumentStartEvent: self.document,
-            DocumentEndEvent: _ignore,
-            StreamStartEvent: _ignore,
-        }
-        while (event := get_event()) is not None and (kind := type(event)) is not StreamEndEvent:
-            handlers[kind](event)
-
-    def document(self, event: DocumentStartEvent) -> None:
-        self.documents += 1
-        if self.documents > 1:
-            start = event.start_mark.index
-            self.report("SD010", start, start + 3, "a file holds one adapter, so one YAML document",
-                        "a second document starts here; move it into a file of its own")  # fmt: skip
-            raise _Stop
-
-    def scalar(self, event: ScalarEvent) -> None:
-        start: int = event.start_mark.index
-        end: int = event.end_mark.index
-        if event.anchor is not None or event.tag is not None:
-            start = min(self.behind_properties(start, event.tag), end)
-        scalar = Scalar(event.value, event.style or "", start, end)
-        if event.anchor is not None:
-            self.anchors[event.anchor] = scalar
-        if event.tag is not None:
-            self.unusable.add(id(scalar))
-        self.add(scalar)
-
-    def open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
-        start: int = event.start_mark.index
-        if event.anchor is not None or event.tag is not None:
-            start = self.behind_properties(start, event.tag)
-        if len(self.stack) >= MAX_DEPTH:
-            self.report("SD003", start, start + 1, f"the file nests deeper than {MAX_DEPTH} levels", "too deep")
-            raise _Stop
-        is_mapping = type(event) is MappingStartEvent
-        self.stack.append(MappingNode({}, start, start) if is_mapping else SequenceNode([], start, start))
-        self.keys.append(None)
-        self.open_anchors.append(event.anchor)
-
-    def close(self, event: MappingEndEvent | SequenceEndEvent) -> None:
-        node = self.stack.pop()
-        self.keys.pop()
-        if event.end_mark.index > event.start_mark.index:  # a closing bracket; a block collection has none
-            node.end = event.end_mark.index
-        anchor = self.open_anchors.pop()
-        if anchor is not None:
-            self.anchors[anchor] = node
-        self.add(node)
-
-    def alias(self, event: AliasEvent) -> None:
-        start, end = event.start_mark.index, event.end_mark.index
-        target = self.anchors.get(event.anchor)
-        if target is None:
-            if event.anchor in self.open_anchors:
-                message, label = f"`*{event.anchor}` stands for something that contains it", "endless"
-            else:
-                message = f"no anchor `&{event.anchor}` stands before this alias"
-                label = "a value that starts with `*` is an alias: quote it if it is meant as text"
-            self.report("SD012", start, end, message, label)
-            target = Scalar("", "'", start, end)
-            self.unusable.add(id(target))
-        self.aliased += target.size
-        if self.aliased > MAX_ALIASED:
-            message = f"the aliases of this file stand for more than {MAX_ALIASED:,} nodes"
-            self.report("SD012", start, end, message, "write the value out where it is needed")
-            raise _Stop
-        self.add(target, end)
-
-    def behind_properties(self, start: int, tag: str | None) -> int:
-        """Where the node itself starts, behind its anchor and its tag, which is reported."""
-        text = self.text
-        if tag is not None:
-            first, last = _TAG.search(text, start).span()  # type: ignore[union-attr]
-            self.tag(first, last, text[first:last])
-        return _PROPERTIES.match(text, start).end()  # type: ignore[union-attr]
-
-    def tag(self, start: int, end: int, tag: str) -> None:
-        looks_like_not = tag[1:2].isalpha() or tag[1:2] in ("$", "(")
-        label = "write `not ...` instead of `!`, or quote the value" if looks_like_not else "remove the tag"
-        self.report("SD009", start, end, f"`{tag[:60]}` is a YAML tag, and tags are not allowed", label)
-
-    def add(self, node: Node, end: int | None = None) -> None:
-        """Puts a finished node where it belongs (root, list item, key or value); ``end`` is where it ends there."""
-        if not self.stack:
-            self.root = node
-            return
-        parent = self.stack[-1]
-        if type(parent) is SequenceNode:
-            parent.items.append(node)
-        elif (key := self.keys[-1]) is None:
-            self.keys[-1] = node
-            return
-        else:
-            self.keys[-1] = None
-            if type(key) is Scalar and key.value not in parent.entries and (key.style or key.value[:1].isalpha()) \
-                    and key.value not in _WORDS:  # fmt: skip
-                parent.entries[key.value] = (key, node)
-            else:
-                self.odd_key(parent, key, node)
-        parent.size += node.size
-        parent.end = node.end if end is None else end
-
-    def odd_key(self, mapping: MappingNode, key: Node, value: Node) -> None:
-        """A key that is perhaps none: refused, or put in after all."""
-        if not isinstance(key, Scalar):
-            self.dented.add(id(mapping))
-            self.report("SD008", key.start, key.end, "a key must be a text", "this is a list or a mapping")
-            return
-        data = resolve(key)
-        if isinstance(data, str) and data not in mapping.entries:
-            mapping.entries[data] = (key, value)
-            return
-        self.dented.add(id(mapping))
-        if data is None and not key.value:
-            self.report("SD008", key.start, key.start + 1, "a key must be a text, and here it is missing", "no key")
-        elif not isinstance(data, str):
-            kind = "boolean" if isinstance(data, bool) else "number" if data is not None else "word"
-            self.report("SD008", key.start, key.end, f"a key must be a text, and `{key.value[:60]}` is a {kind}", "quote it")
-        else:
-            related = (Related("the first time", self.source, mapping.entries[data][0].span),)
-            self.report("SD007", key.start, key.end, f"key `{data[:60]}` is given twice", "the second time", related)
-
-
-def _ignore(event: Any) -> None:
-    """The start of the stream and the end of the document say nothing."""

@@ -16,7 +16,12 @@ MAX_REPORTED = 20
 """How many characters of one kind are reported in one file."""
 
 _UTF8_MARK = b"\xef\xbb\xbf"
-_FOREIGN_MARKS = {b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_FOREIGN_MARKS = {
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 _INDENT = re.compile(r"^[ \t]*", re.MULTILINE)
 
@@ -60,21 +65,23 @@ def _refuse_bytes(data: bytes, name: str, error: UnicodeDecodeError) -> tuple[So
 
 
 def _control_characters(source: Source) -> tuple[Diagnostic, ...]:
-    found = []
+    found: list[Diagnostic] = []
     for match in _CONTROL.finditer(source.text):
         if len(found) == MAX_REPORTED:
             break
         character = ord(match.group())
         message = f"the character U+{character:04X} is not allowed"
         span = Span(match.start(), match.end())
-        found.append(diagnose("SD005", message, source, span, label="delete it, or write it as an escape in double quotes"))
+        found.append(
+            diagnose("SD005", message, source, span, label="delete it, or write it as an escape in double quotes")
+        )
     return tuple(found)
 
 
 def _tabs(source: Source) -> tuple[Diagnostic, ...]:
     if "\t" not in source.text:
         return ()
-    found = []
+    found: list[Diagnostic] = []
     for match in re.finditer(r"\t+", source.text):
         if len(found) == MAX_REPORTED:
             break

@@ -23,8 +23,9 @@ _TYPES: dict[str, Check] = {
     "boolean": lambda data: isinstance(data, bool),
     "null": lambda data: data is None,
     "number": lambda data: isinstance(data, (int, float)) and not isinstance(data, bool),
-    "integer": lambda data: (isinstance(data, int) and not isinstance(data, bool))
-    or (isinstance(data, float) and data.is_integer()),
+    "integer": lambda data: (
+        (isinstance(data, int) and not isinstance(data, bool)) or (isinstance(data, float) and data.is_integer())
+    ),
 }
 
 
@@ -109,8 +110,8 @@ class _Compiler:
             name: self._required(sub, schema) if isinstance(sub, list) else self.compile(sub)
             for name, sub in value.items()
         }
-        return lambda data: not isinstance(data, dict) or all(
-            check(data) for name, check in needed.items() if name in data
+        return lambda data: (
+            not isinstance(data, dict) or all(check(data) for name, check in needed.items() if name in data)
         )
 
     def _anyOf(self, value: list[Any], schema: dict[str, Any]) -> Check:

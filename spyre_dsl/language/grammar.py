@@ -128,9 +128,7 @@ def _number_states(table: Any) -> dict[int, int]:
 
 def _lexer(lark: Lark) -> tuple[str, dict[str, str]]:
     """One pattern with a group for each terminal, and the words that NAME would swallow, by their text."""
-    terminals = sorted(
-        lark.terminals, key=lambda t: (-t.priority, -t.pattern.max_width, -len(t.pattern.value), t.name)
-    )
+    terminals = sorted(lark.terminals, key=lambda t: (-t.priority, -t.pattern.max_width, -len(t.pattern.value), t.name))
     name = re.compile(next(t.pattern.to_regexp() for t in terminals if t.name == "NAME"))
     words = {t.pattern.value: t.name for t in terminals if t.pattern.type == "str" and name.fullmatch(t.pattern.value)}
     kept = [t for t in terminals if t.name not in words.values() and t.name not in lark.ignore_tokens]

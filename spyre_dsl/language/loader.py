@@ -26,8 +26,8 @@ SUFFIXES = (".yaml", ".yml")
 class LoadResult:
     """One file: the adapter as far as it could be read, and what is wrong with it, in file order.
 
-    ``adapter`` is ``None`` when there is nothing to build on. ``complete`` says that nothing was left out of it, so that
-    what is missing from the adapter is missing from the file.
+    ``adapter`` is ``None`` when there is nothing to build on. ``complete`` says that nothing was left out of it: what
+    is missing from the adapter is missing from the file.
     """
 
     adapter: Adapter | None
@@ -73,7 +73,9 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            found.update(dict.fromkeys(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and file.is_file())))
+            found.update(
+                dict.fromkeys(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and file.is_file()))
+            )
         elif path.exists():
             found[path] = None
         else:

@@ -11,7 +11,7 @@ from typing import Any
 from spyre_dsl.language.automaton import END, Token, Unexpected, run, tokenize
 from spyre_dsl.language.reductions import ACTIONS, SyntaxProblem
 from spyre_dsl.language.scalars import OffsetMap
-from spyre_dsl.language.syntax import Binding, Broken, Expression, Program, Span, children
+from spyre_dsl.language.syntax import Binding, Broken, Expression, Program, children
 
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "SyntaxProblem", "parse_expression", "parse_program", "recover_program"]
 

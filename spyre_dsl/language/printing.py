@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from spyre_dsl.language.reductions import ESCAPES
 from spyre_dsl.language.syntax import (
-    Attribute, Binary, Boolean, Broken, Call, Capture, Compare, Conditional, Expression, Index, Keyword, ListExpression,
-    Logical, Name, NoneLiteral, Number, Program, String, Unary, Wildcard,
+    Attribute,
+    Binary,
+    Boolean,
+    Broken,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    Keyword,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    Program,
+    String,
+    Unary,
+    Wildcard,
 )  # fmt: skip
 
 CONDITIONAL, OR, AND, NOT, COMPARE, SUM, PRODUCT, FACTOR, POWER, POSTFIX, ATOM = range(11)

@@ -10,8 +10,27 @@ from typing import Any
 
 from spyre_dsl.language.automaton import Action, Token
 from spyre_dsl.language.syntax import (
-    Attribute, Binary, Binding, Boolean, Call, Capture, Compare, Conditional, Expression, Index, Keyword, ListExpression,
-    Logical, Name, NoneLiteral, Number, Program, Span, String, Unary, Wildcard,
+    Attribute,
+    Binary,
+    Binding,
+    Boolean,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    Keyword,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    Program,
+    Span,
+    String,
+    Unary,
+    Wildcard,
 )  # fmt: skip
 
 MAX_DIGITS = 40
@@ -59,8 +78,10 @@ def _not_in(v: list[Any], s: int, e: int) -> Token:
 
 def _compare_further(v: list[Any], s: int, e: int) -> Expression:
     """``a < b`` followed by ``< c`` is ``a < b and b < c``."""
-    chain = v[0]
-    middle = chain.right.right if isinstance(chain, Logical) else chain.right
+    chain: Logical | Compare = v[0]
+    last = chain.right if isinstance(chain, Logical) else chain
+    assert isinstance(last, Compare)
+    middle = last.right
     further = Compare(v[1][1], middle, v[2], Span(middle.span.start, e))
     return Logical("and", chain, further, Span(s, e))
 
@@ -104,7 +125,7 @@ def _string(v: list[Any], s: int, e: int) -> Expression:
             escaped = next(characters)
             if escaped not in ESCAPES:
                 message = f"unknown escape `\\{escaped}` in a string"
-                raise SyntaxProblem(Span(s, e), message, 'known are \\n \\t \\\\ \\" \\\'')
+                raise SyntaxProblem(Span(s, e), message, "known are \\n \\t \\\\ \\\" \\'")
             character = ESCAPES[escaped]
         pieces.append(character)
     return String("".join(pieces), Span(s, e))
@@ -118,7 +139,9 @@ def _dotted(v: list[Any], s: int, e: int) -> Expression:
     if root == "torch":
         raise SyntaxProblem(Span(s, e), f"`{text}` is written without `torch.`", f"write `{path[-1]}`", path[-1])
     message = f"`{text}` is not a value: only self, config and stack have attributes"
-    raise SyntaxProblem(Span(s, e), message, "a dotted name is otherwise a function and needs its arguments in parentheses")
+    raise SyntaxProblem(
+        Span(s, e), message, "a dotted name is otherwise a function and needs its arguments in parentheses"
+    )
 
 
 def _call(v: list[Any], s: int, e: int) -> Expression:

@@ -91,7 +91,7 @@ _DOUBLE = re.compile(
 
 
 def _folded(breaks: str) -> int:
-    """How many characters YAML makes of blanks around line ends: one blank of one line end, else one less than there are."""
+    """How many characters YAML makes of line ends and the blanks around them: a blank, or all line ends but one."""
     return max(1, breaks.count("\n") - 1)
 
 

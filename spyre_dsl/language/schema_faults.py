@@ -89,7 +89,13 @@ class _Account:
         if fault.absolute_path and isinstance(fault.absolute_path[-1], int):
             listed = key_at(self.root, list(fault.absolute_path)[:-1])
             return f"an item of `{listed.value}`" if listed is not None else "an item"
-        return "the file" if self.node is self.root else f"the {fault.schema.get('title', 'file')}" if isinstance(fault.schema, dict) else "this"
+        return (
+            "the file"
+            if self.node is self.root
+            else f"the {fault.schema.get('title', 'file')}"
+            if isinstance(fault.schema, dict)
+            else "this"
+        )
 
     def where(self) -> Span:
         """The key of the node, or the beginning of the node where it has none."""
@@ -208,7 +214,9 @@ class _Account:
                 continue
             for needed in needs:
                 if self.mapping().key(needed) is None and self.complete:
-                    self.report("SD106", key.span, f"`{name}` needs `{needed}` beside it", f"`{needed}: ...` is missing")
+                    self.report(
+                        "SD106", key.span, f"`{name}` needs `{needed}` beside it", f"`{needed}: ...` is missing"
+                    )
 
     def _anyOf(self, fault: ValidationError) -> None:
         branches = fault.validator_value
@@ -217,7 +225,9 @@ class _Account:
             dependent = str(fault.absolute_schema_path[-2])
             key = self.mapping().key(dependent)
             if self.complete and key is not None:
-                self.report("SD106", key.span, f"`{dependent}` needs {' or '.join(names)} beside it", "goes with neither")
+                self.report(
+                    "SD106", key.span, f"`{dependent}` needs {' or '.join(names)} beside it", "goes with neither"
+                )
             return
         self.unusable.add(id(self.node))
         values = [branch["const"] for branch in branches if "const" in branch]
@@ -227,9 +237,13 @@ class _Account:
             label = f"did you mean `{wanted}`?" if wanted else f"known are {', '.join(values)}"
             if wanted is None and qualified is not None:
                 label = f"`{qualified}` is a key, with what it needs in a mapping below it"
-            self.report("SD104", self.node.span, f"unknown {fault.schema['title']} `{self.node.value[:60]}`", label, wanted)
+            self.report(
+                "SD104", self.node.span, f"unknown {fault.schema['title']} `{self.node.value[:60]}`", label, wanted
+            )
             return
-        message = f"{self.what(fault)} must be one of {', '.join(values)}, and this is {_found(self.node, fault.instance)}"
+        message = (
+            f"{self.what(fault)} must be one of {', '.join(values)}, and this is {_found(self.node, fault.instance)}"
+        )
         self.report("SD103", self.value_span(), message)
 
     def _pattern(self, fault: ValidationError) -> None:
@@ -237,7 +251,9 @@ class _Account:
             self.bad_name(fault)
             return
         self.unusable.add(id(self.node))
-        mended = "-".join("".join(c if c.isalnum() and c.isascii() else " " for c in str(fault.instance).lower()).split())
+        mended = "-".join(
+            "".join(c if c.isalnum() and c.isascii() else " " for c in str(fault.instance).lower()).split()
+        )
         label = "lower-case words and digits, joined by hyphens"
         self.report("SD108", self.node.span, f"{self.what(fault)} is not well-formed", label, mended or None)
 
@@ -245,7 +261,9 @@ class _Account:
         key = self.mapping().key(str(fault.instance))
         span = key.span if key is not None else self.where()
         dotted = "\\." in str(fault.validator_value)
-        label = "letters, digits and underscores, with dots between names" if dotted else "letters, digits and underscores"
+        label = (
+            "letters, digits and underscores, with dots between names" if dotted else "letters, digits and underscores"
+        )
         self.report("SD108", span, f"`{str(fault.instance)[:60]}` is not a name", label)
 
     def _propertyNames(self, fault: ValidationError) -> None:

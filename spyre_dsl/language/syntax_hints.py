@@ -125,7 +125,9 @@ def _expected(scene: Scene) -> str:
         parts.append("an operator")
     fixed = {"COMMA": "`,`", "RIGHT_PARENTHESIS": "`)`", "RIGHT_BRACKET": "`]`", "ELSE": "`else`", "LET": "`let`",
              "RETURN": "`return`", "ASSIGN": "`=`", "LEFT_PARENTHESIS": "`(`", END: "the end"}  # fmt: skip
-    parts += [words for symbol, words in fixed.items() if symbol in expected and not (symbol == "COMMA" and scene.wants_value)]
+    parts += [
+        words for symbol, words in fixed.items() if symbol in expected and not (symbol == "COMMA" and scene.wants_value)
+    ]
     if expected == {"IN"}:
         parts.append("`in`")
     return f"{', '.join(parts[:-1])} or {parts[-1]}" if len(parts) > 1 else parts[0] if parts else "something else"
@@ -159,7 +161,9 @@ def _capture(scene: Scene) -> Slip | None:
     braces = re.match(r"\{ *(\w+) *\}", rest)
     if braces is not None:
         end = scene.token[3] + braces.end()
-        return Slip(scene.token[2], end, "a capture is written without braces", f"write `${braces[1]}`", f"${braces[1]}")
+        return Slip(
+            scene.token[2], end, "a capture is written without braces", f"write `${braces[1]}`", f"${braces[1]}"
+        )
     digits = re.match(r"[0-9]\w*", rest)
     if digits is not None:
         end = scene.token[3] + digits.end()
@@ -187,7 +191,9 @@ def _method(scene: Scene) -> Slip | None:
     called = scene.text[end : end + 1] == "("
     example = f"{name.group()}({owner}, ...)" if called else f"{name.group()}({owner})"
     what = "methods" if called else "attributes"
-    return Slip(scene.token[2], end, f"values have no {what}: only self, config and stack have attributes", f"write `{example}`")
+    return Slip(
+        scene.token[2], end, f"values have no {what}: only self, config and stack have attributes", f"write `{example}`"
+    )
 
 
 def _colon(scene: Scene) -> Slip | None:
@@ -235,7 +241,9 @@ def _assignment(scene: Scene) -> Slip | None:
         return Slip(before[2], before[3], "`let` needs a name", "write `let name = ...`")
     line = scene.text.rfind("\n", 0, before[2]) + 1
     if scene.start != "expression" and before[0] == "NAME" and line and not scene.text[line : before[2]].strip():
-        return Slip(before[2], before[3], "a name is given with `let`", f"write `let {before[1]} = ...`", f"let {before[1]}")
+        return Slip(
+            before[2], before[3], "a name is given with `let`", f"write `let {before[1]} = ...`", f"let {before[1]}"
+        )
     if before[0] == "DOTTED" and scene.open_brackets():
         return Slip(before[2], before[3], "the name of an argument has no dots", "", before[1].rsplit(".", 1)[1])
     return scene.slip("`=` only names an argument", "write `==` to compare", "==")
@@ -245,7 +253,11 @@ def _let(scene: Scene) -> Slip | None:
     """Slips around ``let`` and ``return``."""
     if scene.start == "expression":
         if scene.kind in ("LET", "RETURN"):
-            label = "drop it: an expression is its own value" if scene.kind == "RETURN" else "put names under the key `let:`"
+            label = (
+                "drop it: an expression is its own value"
+                if scene.kind == "RETURN"
+                else "put names under the key `let:`"
+            )
             return scene.slip(f"`{scene.value}` belongs to `forward` programs", label)
         return None
     after = scene.after
@@ -258,7 +270,11 @@ def _let(scene: Scene) -> Slip | None:
     before = scene.before
     if before is not None and before[0] == "LET" and scene.kind in (*RESERVED, "DOTTED", "CAPTURE", "WILDCARD"):
         return scene.slip(f"`let` needs a plain name, and `{scene.value}` is none", "letters, digits and underscores")
-    if scene.kind in ("LET", "RETURN") and "LET" not in scene.expected and any(t[0] == "RETURN" for t in scene.tokens[: scene.position]):
+    if (
+        scene.kind in ("LET", "RETURN")
+        and "LET" not in scene.expected
+        and any(t[0] == "RETURN" for t in scene.tokens[: scene.position])
+    ):
         if not scene.wants_value and not scene.open_brackets():
             return scene.slip(f"`{scene.value}` behind `return`", "`return` is the last statement of a program")
     if scene.kind == END and "RETURN" in scene.expected:
@@ -335,12 +351,21 @@ def _second_value(scene: Scene) -> Slip | None:
     if before is None or not starts_value or "PLUS" not in scene.expected:
         return None
     if before[0] == "CAPTURE" and scene.kind == "LEFT_PARENTHESIS":
-        return Slip(before[2], scene.token[3], f"the capture `{before[1]}` cannot be called", "only named functions can")
+        return Slip(
+            before[2], scene.token[3], f"the capture `{before[1]}` cannot be called", "only named functions can"
+        )
     if before[0] == "NUMBER" and before[3] == scene.token[2]:
-        return Slip(before[2], scene.token[3], f"`{before[1]}{scene.value}` is no number and no name", f"write `{before[1]} * {scene.value}`")
+        return Slip(
+            before[2],
+            scene.token[3],
+            f"`{before[1]}{scene.value}` is no number and no name",
+            f"write `{before[1]} * {scene.value}`",
+        )
     if "COMMA" in scene.expected:
         return scene.slip(f"a comma or an operator is missing before `{scene.value}`", "separate arguments with commas")
-    return scene.slip(f"an operator is missing before `{scene.value}`", f"after `{before[1]}` the expression could have ended")
+    return scene.slip(
+        f"an operator is missing before `{scene.value}`", f"after `{before[1]}` the expression could have ended"
+    )
 
 
 def _comma(scene: Scene) -> Slip | None:
@@ -352,6 +377,20 @@ def _comma(scene: Scene) -> Slip | None:
 
 
 _SLIPS: tuple[Callable[[Scene], Slip | None], ...] = (
-    _empty, _foreign_operator, _capture, _string, _method, _colon, _odd_character, _assignment, _let, _foreign_word, _bracket,
-    _unpacking, _no_else, _value_missing, _second_value, _comma,
-)  # fmt: skip
+    _empty,
+    _foreign_operator,
+    _capture,
+    _string,
+    _method,
+    _colon,
+    _odd_character,
+    _assignment,
+    _let,
+    _foreign_word,
+    _bracket,
+    _unpacking,
+    _no_else,
+    _value_missing,
+    _second_value,
+    _comma,
+)

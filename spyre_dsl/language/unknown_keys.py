@@ -145,9 +145,7 @@ class _Walk:
     def report(self, key: Scalar, label: str, suggestion: str | None = None) -> None:
         where = self.describe(self.levels[-1])
         message = f"unknown key `{_short(key.value)}` in {where}"
-        self.diagnostics.append(
-            diagnose("SD101", message, self.source, key.span, label=label, suggestion=suggestion)
-        )
+        self.diagnostics.append(diagnose("SD101", message, self.source, key.span, label=label, suggestion=suggestion))
 
 
 def _short(text: str) -> str:

@@ -14,7 +14,6 @@ import yaml
 
 from spyre_dsl.language.source import Source
 
-
 MAX_DEPTH = 24
 """How deep mappings and lists may nest."""
 
@@ -148,10 +147,13 @@ def _behind_value(report: Report) -> Fault:
     value = found.start() if found is not None else report.place
     if report.text[value] in "*&":
         kind = "alias" if report.text[value] == "*" else "anchor"
-        return Fault(value, end, f"a value that starts with `{report.text[value]}` is an {kind} to YAML", "quote the value")
+        return Fault(
+            value, end, f"a value that starts with `{report.text[value]}` is an {kind} to YAML", "quote the value"
+        )
     if report.text[value] in "'\"":
         quote = report.text[value]
-        label = f"put the whole value in quotes, and write the quotes inside as `{quote * 2 if quote == chr(39) else chr(92) + quote}`"
+        inside = "''" if quote == "'" else '\\"'
+        label = f"put the whole value in quotes, and write the quotes inside as `{inside}`"
         return Fault(report.place, end, "there is text behind the closing quote", label)
     return Fault(report.place, end, "this cannot follow the value before it", "quote the value")
 
@@ -159,7 +161,9 @@ def _behind_value(report: Report) -> Fault:
 def _dash_expected(report: Report) -> Fault:
     content, end = report.content_of(report.place)
     column = report.column(report.context)
-    label = f"the items of this list start with `-` in column {column}, and what is in an item stands to the right of that"
+    label = (
+        f"the items of this list start with `-` in column {column}, and what is in an item stands to the right of that"
+    )
     return Fault(content, end, "this line is in the middle of a list, and is no item of it", label)
 
 
@@ -205,7 +209,9 @@ def _end_of_stream(report: Report) -> Fault:
 def _content_expected(report: Report) -> Fault:
     character = report.character()
     if character in ("]", "}", ","):
-        return Fault(report.place, report.place + 1, f"there is nothing before this `{character}`", "a value is missing")
+        return Fault(
+            report.place, report.place + 1, f"there is nothing before this `{character}`", "a value is missing"
+        )
     return Fault(report.place, report.place + 1, "a value is expected here")
 
 

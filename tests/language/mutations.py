@@ -7,13 +7,56 @@ from random import Random
 from typing import Any
 
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, 1, -3, 1.5, "", "a", "exact", "host", "unchanged", "float16[4]", "< 3", "Bad Name", "a\n", [], ["a"],
-    [1, None], {}, {"a": 1}, {"op": "$x"}, {"exact": {"unless": ["huge"]}}, {"approximate": {"max_relative": 0}}, [[]], [{}],
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    1,
+    -3,
+    1.5,
+    "",
+    "a",
+    "exact",
+    "host",
+    "unchanged",
+    "float16[4]",
+    "< 3",
+    "Bad Name",
+    "a\n",
+    [],
+    ["a"],
+    [1, None],
+    {},
+    {"a": 1},
+    {"op": "$x"},
+    {"exact": {"unless": ["huge"]}},
+    {"approximate": {"max_relative": 0}},
+    [[]],
+    [{}],
+)
 KEYS = (
-    "op", "name", "let", "output", "use", "arguments", "place", "forward", "match", "rewrite", "math", "before", "after", "module",
-    "kind", "unless", "severity", "a b", "1x", "a.b", "",
-)  # fmt: skip
+    "op",
+    "name",
+    "let",
+    "output",
+    "use",
+    "arguments",
+    "place",
+    "forward",
+    "match",
+    "rewrite",
+    "math",
+    "before",
+    "after",
+    "module",
+    "kind",
+    "unless",
+    "severity",
+    "a b",
+    "1x",
+    "a.b",
+    "",
+)
 
 
 def places(data: Any) -> list[tuple[Any, Any]]:

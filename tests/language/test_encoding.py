@@ -13,6 +13,7 @@ from tests.language.golden_files import render
 from tests.language.samples import SMALL
 
 DATA = SMALL.encode()
+DELETE = "delete it, or write it as an escape in double quotes"
 
 
 def said(data: bytes) -> str:
@@ -29,13 +30,25 @@ def said(data: bytes) -> str:
         (b"a: \xed\xa0\x80", "1:4-1:5 [SD004] 0xed is not UTF-8 | save the file as UTF-8"),
         ("a: b\n".encode("utf-16"), "1:1-1:1 [SD004] the file is UTF-16, and must be UTF-8 | save it as UTF-8"),
         ("a: b\n".encode("utf-32"), "1:1-1:1 [SD004] the file is UTF-32, and must be UTF-8 | save it as UTF-8"),
-        (b"a: b\x00c\n", "1:5-1:6 [SD005] the character U+0000 is not allowed | delete it, or write it as an escape in double quotes"),
-        ("a:\n  \u2028b".encode(), "2:3-2:4 [SD005] the character U+2028 is not allowed | delete it, or write it as an escape in double quotes"),
-        ("a: \ufeffb".encode(), "1:4-1:5 [SD005] the character U+FEFF is not allowed | delete it, or write it as an escape in double quotes"),
+        (
+            b"a: b\x00c\n",
+            "1:5-1:6 [SD005] the character U+0000 is not allowed | " + DELETE,
+        ),
+        (
+            "a:\n  \u2028b".encode(),
+            "2:3-2:4 [SD005] the character U+2028 is not allowed | " + DELETE,
+        ),
+        (
+            "a: \ufeffb".encode(),
+            "1:4-1:5 [SD005] the character U+FEFF is not allowed | " + DELETE,
+        ),
         (b"a:\n\tb: c\n", "2:1-2:2 [SD006] tabs are not allowed | use spaces"),
-        (b"x" * (MAX_BYTES + 1), "1:1-1:1 [SD002] the file is larger than 64 KiB | an adapter bridges one gap; split what is more"),
+        (
+            b"x" * (MAX_BYTES + 1),
+            "1:1-1:1 [SD002] the file is larger than 64 KiB | an adapter bridges one gap; split what is more",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(data: bytes, diagnostics: str) -> None:
     assert said(data) == diagnostics
 

@@ -18,10 +18,35 @@ from tests.language.trees import expressions
 
 LARK = grammar.build_lark()
 TEXTS = [
-    "a", "f(x, y=1,)", "a < b <= c != d", "not a in b", "a not in b and not c", "-x ** -y ** z", "x if a else y if b else z",
-    "[]", "[1, 2.5e3,]", "self.a.b[0][1]", "stack.supports(\"a\", 'b')", "$x @ _ // 3 % 4", "a +", "f(", "f(a b)", "a = b", "$",
-    "let x = 1", "a == not b", "f(,)", "()", "x[]", "not", "a b", "1 2", "in", "f(x=)", "f(1=2)",
-]  # fmt: skip
+    "a",
+    "f(x, y=1,)",
+    "a < b <= c != d",
+    "not a in b",
+    "a not in b and not c",
+    "-x ** -y ** z",
+    "x if a else y if b else z",
+    "[]",
+    "[1, 2.5e3,]",
+    "self.a.b[0][1]",
+    "stack.supports(\"a\", 'b')",
+    "$x @ _ // 3 % 4",
+    "a +",
+    "f(",
+    "f(a b)",
+    "a = b",
+    "$",
+    "let x = 1",
+    "a == not b",
+    "f(,)",
+    "()",
+    "x[]",
+    "not",
+    "a b",
+    "1 2",
+    "in",
+    "f(x=)",
+    "f(1=2)",
+]
 
 
 def test_the_tables_are_current() -> None:

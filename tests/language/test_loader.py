@@ -7,9 +7,18 @@ from pathlib import Path
 import pytest
 
 from spyre_dsl.language.adapter import (
-    AttributesRewrite, ConfigClause, ConfigRewrite, ForwardRewrite, Let, MathClaim, OpRewrite, ParametersRewrite, PlaceRewrite,
-    TestInput, UseRewrite,
-)  # fmt: skip
+    AttributesRewrite,
+    ConfigClause,
+    ConfigRewrite,
+    ForwardRewrite,
+    Let,
+    MathClaim,
+    OpRewrite,
+    ParametersRewrite,
+    PlaceRewrite,
+    TestInput,
+    UseRewrite,
+)
 from spyre_dsl.language.checks import check
 from spyre_dsl.language.loader import find_files, load_paths, load_text
 from spyre_dsl.language.parser import parse_expression
@@ -104,9 +113,17 @@ tests:
 def test_a_file_with_ten_mistakes_reports_ten() -> None:
     found = check([load_text(TEN_MISTAKES, "file")])
     assert [(entry.code, entry.source.position(entry.span.start).line) for entry in found] == [
-        ("SD101", 2), ("SD104", 4), ("SD103", 5), ("SD201", 9), ("SD201", 10), ("SD201", 12), ("SD104", 13), ("SD103", 14),
-        ("SD104", 16), ("SD201", 18),
-    ]  # fmt: skip
+        ("SD101", 2),
+        ("SD104", 4),
+        ("SD103", 5),
+        ("SD201", 9),
+        ("SD201", 10),
+        ("SD201", 12),
+        ("SD104", 13),
+        ("SD103", 14),
+        ("SD104", 16),
+        ("SD201", 18),
+    ]
 
 
 def test_mistakes_behind_a_syntax_error_of_yaml_are_found() -> None:
@@ -139,7 +156,10 @@ def test_a_directory_stands_for_its_yaml_files(tmp_path: Path) -> None:
     (tmp_path / "deeper.yaml").mkdir()
     files = find_files([tmp_path, tmp_path / "b.yaml", tmp_path / "c.txt"])
     assert [file.name for file in files] == ["a.yml", "b.yaml", "c.txt"]
-    assert [result.source.name for result in load_paths([tmp_path])] == [str(tmp_path / "a.yml"), str(tmp_path / "b.yaml")]
+    assert [result.source.name for result in load_paths([tmp_path])] == [
+        str(tmp_path / "a.yml"),
+        str(tmp_path / "b.yaml"),
+    ]
 
 
 def test_a_path_that_does_not_exist(tmp_path: Path) -> None:

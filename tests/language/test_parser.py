@@ -8,12 +8,37 @@ import pytest
 
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic
-from spyre_dsl.language.parser import MAX_DEPTH, MAX_LENGTH, SyntaxProblem, parse_expression, parse_program, recover_program
+from spyre_dsl.language.parser import (
+    MAX_DEPTH,
+    MAX_LENGTH,
+    SyntaxProblem,
+    parse_expression,
+    parse_program,
+    recover_program,
+)
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import (
-    Attribute, Binary, Boolean, Broken, Call, Capture, Compare, Conditional, Expression, Index, Keyword, ListExpression,
-    Logical, Name, NoneLiteral, Number, String, Unary, Wildcard, walk,
-)  # fmt: skip
+    Attribute,
+    Binary,
+    Boolean,
+    Broken,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    Keyword,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    String,
+    Unary,
+    Wildcard,
+    walk,
+)
 from tests.language.golden_files import check, render
 
 a, b, c, d = map(Name, "abcd")
@@ -115,9 +140,21 @@ def test_a_program_is_read_on_behind_a_broken_statement() -> None:
     assert program.results == (Broken(),)
 
 
-@pytest.mark.parametrize("text", ["(" * 5000 + "a" + ")" * 4999, "-" * 200 + "a", "not " * 200 + "a", "a + " * 200 + "a",
-                                  "a ** " * 200 + "a", "a if b else " * 200 + "a", "f(" * 200 + ")" * 200, "[" * 10_000,
-                                  "a" + "[0]" * 200, "a < " * 200 + "a"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 5000 + "a" + ")" * 4999,
+        "-" * 200 + "a",
+        "not " * 200 + "a",
+        "a + " * 200 + "a",
+        "a ** " * 200 + "a",
+        "a if b else " * 200 + "a",
+        "f(" * 200 + ")" * 200,
+        "[" * 10_000,
+        "a" + "[0]" * 200,
+        "a < " * 200 + "a",
+    ],
+)
 def test_nesting_is_limited(text: str) -> None:
     with pytest.raises(SyntaxProblem):
         parse_expression(text)

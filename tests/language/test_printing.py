@@ -11,19 +11,19 @@ from spyre_dsl.language.syntax import Expression, Program
 from tests.language.trees import expressions, programs
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(expressions)
 def test_what_is_shown_parses_to_the_same_tree(tree: Expression) -> None:
     assert parse_expression(show(tree)) == tree
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(programs)
 def test_so_do_programs(tree: Program) -> None:
     assert parse_program(show(tree)) == tree
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(expressions)
 def test_the_text_is_canonical(tree: Expression) -> None:
     text = show(tree)

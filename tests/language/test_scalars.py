@@ -143,8 +143,11 @@ def test_block_scalars(
 
 
 @settings(max_examples=300, deadline=None)
-@given(value=st.text(st.sampled_from("ab \n\t\x07é😀\"'\\:#$"), max_size=40), style=st.sampled_from(["'", '"', "|", ">", None]),
-       width=st.integers(1, 30))  # fmt: skip
+@given(
+    value=st.text(st.sampled_from("ab \n\t\x07é😀\"'\\:#$"), max_size=40),
+    style=st.sampled_from(["'", '"', "|", ">", None]),
+    width=st.integers(1, 30),
+)
 def test_what_a_yaml_writer_writes(value: str, style: str | None, width: int) -> None:
     import yaml
 
@@ -155,9 +158,15 @@ def test_what_a_yaml_writer_writes(value: str, style: str | None, width: int) ->
 
 
 @settings(max_examples=300, deadline=None)
-@given(lines=st.lists(st.sampled_from(["a", "b c", "", "$x,", "  d"]), min_size=1, max_size=6), quote=st.sampled_from(["", "'", '"']))
+@given(
+    lines=st.lists(st.sampled_from(["a", "b c", "", "$x,", "  d"]), min_size=1, max_size=6),
+    quote=st.sampled_from(["", "'", '"']),
+)
 def test_flow_scalars_over_several_lines(lines: list[str], quote: str) -> None:
     body = "\n   ".join(["x", *lines, "y"])
-    for text in (f"k: {quote}{body}{quote}\n", f"{{k: {quote}{body}{quote}, l: 2}}\n".replace("$x,", "$x" if not quote else "$x,")):
+    for text in (
+        f"k: {quote}{body}{quote}\n",
+        f"{{k: {quote}{body}{quote}, l: 2}}\n".replace("$x,", "$x" if not quote else "$x,"),
+    ):
         for scalar in scalars(text):
             assert_maps(scalar, text)

@@ -72,17 +72,22 @@ def test_the_samples_are_valid(text: str) -> None:
 
 
 def test_the_full_sample_uses_every_key() -> None:
-    keys = {key for path, schema in subschemas(adapter_schema()) for key in schema.get("properties", ()) if "/properties" not in path[-11:]}
+    keys = {
+        key
+        for path, schema in subschemas(adapter_schema())
+        for key in schema.get("properties", ())
+        if "/properties" not in path[-11:]
+    }
     words = set(FULL.replace(":", " ").replace("{", " ").split())
     assert keys <= words | {"exact"}
 
 
 def test_the_compiled_check_says_what_jsonschema_says() -> None:
-    """On some 1,500 files, most of them wrong."""
+    """On some 1,000 files, most of them wrong."""
     random = Random(0)
     validator = jsonschema.Draft7Validator(adapter_schema())
     full, small = data_of(FULL), data_of(SMALL)
-    corpus = [mutate(random.choice([full, small]), random, random.randint(1, 3)) for _ in range(1_400)]
+    corpus = [mutate(random.choice([full, small]), random, random.randint(1, 3)) for _ in range(900)]
     corpus += [data_of(edited(case.text)) for case in read_cases("schema.txt")]
     corpus += [yaml.safe_load(file.read_text(encoding="utf-8")) for file in resource("adapters.d").glob("*.yaml")]
     corpus += [full, small, *VALUES]

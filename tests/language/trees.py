@@ -5,17 +5,52 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from spyre_dsl.language.syntax import (
-    Attribute, Binary, Binding, Boolean, Call, Capture, Compare, Conditional, Expression, Index, Keyword, ListExpression,
-    Logical, Name, NoneLiteral, Number, Program, String, Unary, Wildcard,
+    Attribute,
+    Binary,
+    Binding,
+    Boolean,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    Keyword,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    Program,
+    String,
+    Unary,
+    Wildcard,
 )  # fmt: skip
 
-WORDS = {"let", "return", "if", "else", "or", "and", "not", "in", "true", "false", "none", "True", "False", "None", "_", "inf"}
+WORDS = {
+    "let",
+    "return",
+    "if",
+    "else",
+    "or",
+    "and",
+    "not",
+    "in",
+    "true",
+    "false",
+    "none",
+    "True",
+    "False",
+    "None",
+    "_",
+    "inf",
+}
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True).filter(lambda name: name not in WORDS)
 functions = st.lists(names, min_size=1, max_size=3).map(".".join)
-attributes = st.builds(Attribute, st.sampled_from(["self", "config", "stack"]), st.lists(names, min_size=1, max_size=3).map(tuple))
-numbers = st.one_of(
-    st.integers(-(10**12), 10**12), st.floats(allow_nan=False, allow_infinity=True)
-).map(Number)
+attributes = st.builds(
+    Attribute, st.sampled_from(["self", "config", "stack"]), st.lists(names, min_size=1, max_size=3).map(tuple)
+)
+numbers = st.one_of(st.integers(-(10**12), 10**12), st.floats(allow_nan=False, allow_infinity=True)).map(Number)
 strings = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=8)
 atoms = st.one_of(
     numbers,
