@@ -10,7 +10,7 @@ import torch
 
 from .errors import RunError
 from .graph import DeviceOp, Program, Value
-from .kernels import attention, elementwise, matmul, movement, normalisation, reductions  # noqa: F401
+from .kernels import attention, elementwise, matmul, movement, normalisation, reductions, selection  # noqa: F401
 from .kernels.fused import fuse
 from .kernels.numbers import Arithmetic, Words
 from .kernels.registry import KERNELS
@@ -41,6 +41,7 @@ class Executor:
         self.arithmetic = Arithmetic(stack)
         self._slots: dict[int, int] = {}
         self._loaded: dict[int, Any] = {}
+        self._encoded: list[Any] = []
         for value in program.inputs.values():
             self._slot(value)
         ops = fuse(program, self.arithmetic) if fused else program.ops
@@ -70,6 +71,7 @@ class Executor:
         if op.kernel == "h2d":
             wide = len(op.output.shape) >= 2 and op.output.dtype != "bool" and op.output.numel > 4096
             result = up(source, op.output.format, self.stack, as_words=wide)
+            self._encoded.append(result)
         else:
             result = seen(op, source)
         self._loaded[self._slot(op.output)] = result
@@ -123,8 +125,9 @@ class Executor:
 
     @property
     def weight_bytes(self) -> int:
-        """What the encoded weights take here."""
-        return sum(_bytes(item) for slot, item in self._loaded.items() if isinstance(item, (torch.Tensor, Words)))
+        """What the encoded weights take here; views of one weight count once."""
+        held = [item.words if isinstance(item, Words) else item for item in self._encoded]
+        return sum({tensor.data_ptr(): tensor.numel() * tensor.element_size() for tensor in held}.values())
 
 
 @dataclass(frozen=True)
@@ -184,8 +187,3 @@ def _with_last_uses(steps: list[Step], kept: set[int]) -> list[Step]:
         step.frees = tuple(slot for slot in used if slot not in seen_later)
         seen_later |= used
     return steps
-
-
-def _bytes(item: Any) -> int:
-    tensor = item.words if isinstance(item, Words) else item
-    return tensor.numel() * tensor.element_size()

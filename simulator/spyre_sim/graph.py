@@ -124,6 +124,8 @@ def site_of(node: Any) -> Site:
 
 def op_name(target: Any) -> str:
     """ "aten.linear" for torch.ops.aten.linear.default; dunders lose their underscores."""
+    if isinstance(target, str):
+        return target
     namespace = getattr(target, "namespace", "python")
     name = getattr(target, "_opname", getattr(target, "__name__", str(target)))
     return f"{namespace}.{DUNDERS.get(name, name)}"

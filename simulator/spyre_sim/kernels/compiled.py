@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..formats.compiled import decode_loop, round_bits
+from ..formats.compiled import decode_loop, rounded, sum_row, sum_rows_loop
 from ..formats.dlfloat import DROPPED_BITS, MAGNITUDE_BITS, MIN_BITS, NAN_WORD, REBIAS
 
 _DROPPED = np.uint32(DROPPED_BITS)
@@ -26,12 +26,6 @@ def _jit(function: Any) -> Any:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:
         return numba.njit(nogil=True, error_model="numpy")(function)
-
-
-@numba.njit(inline="always", error_model="numpy")
-def rounded(value: Any) -> Any:
-    """One float32 on the grid."""
-    return round_bits(np.float32(value).view(np.uint32)).view(np.float32)
 
 
 @numba.njit(inline="always", error_model="numpy")
@@ -85,17 +79,32 @@ def mul_loop(x: Any, y: Any, out: Any) -> None:
 
 
 @_jit
-def softmax_loop(scores: Any, table: Any, chunk: int) -> None:
+def strided_rows_loop(flat: Any, offset: int, sizes: Any, strides: Any, out: Any, factor: Any, start: int) -> None:
+    """out[r] = round(flat row * factor) for the rows `start`.. of a view of three outer dims and a contiguous last.
+
+    A factor of 1 copies: values on the grid stay as they are.
+    """
+    one, two = sizes[1], sizes[2]
+    for r in range(out.shape[0]):
+        index = start + r
+        first = offset + (index // (one * two)) * strides[0] + (index // two % one) * strides[1]
+        first += (index % two) * strides[2]
+        for c in range(out.shape[1]):
+            out[r, c] = rounded(flat[first + c] * factor)
+
+
+@_jit
+def softmax_loop(scores: Any, table: Any) -> None:
     """Rows of scores -> softmax, in place, each of the five kernels rounding its result (A27). `table`: of exp."""
-    scratch = np.empty(chunk, np.float32)
+    scratch = np.empty(32, np.float32)
     for r in range(scores.shape[0]):
         _softmax_row(scores[r], table, scratch)
 
 
 @_jit
-def masked_softmax_loop(scores: Any, mask: Any, table: Any, chunk: int) -> None:
+def masked_softmax_loop(scores: Any, mask: Any, table: Any) -> None:
     """As `softmax_loop`, the scores rounded and mask[r % rows of the mask] added first, rounded too."""
-    scratch = np.empty(chunk, np.float32)
+    scratch = np.empty(32, np.float32)
     for r in range(scores.shape[0]):
         row, extra = scores[r], mask[r % mask.shape[0]]
         for c in range(row.size):
@@ -112,14 +121,14 @@ def _softmax_row(row: Any, table: Any, scratch: Any) -> None:
         row[c] = rounded(row[c] - top)
     for c in range(row.size):
         row[c] = table[word_of(row[c])]
-    total = chunked_sum(row, scratch)
+    total = sum_row(row, np.float32(1), scratch)
     for c in range(row.size):
         row[c] = rounded(row[c] / total)
 
 
 @numba.njit(error_model="numpy", nogil=True, cache=True)
 def chunked_sum(row: Any, scratch: Any) -> Any:
-    """The sum of a row: chunks of scratch.size elements by halves, chunk totals in order, all rounded (A1, A2)."""
+    """Another order: chunks of scratch.size elements by halves, chunk totals in order, all rounded (A2)."""
     total = np.float32(0)
     chunk = scratch.size
     for start in range(0, row.size, chunk):
@@ -135,15 +144,15 @@ def chunked_sum(row: Any, scratch: Any) -> Any:
 
 
 @_jit
-def row_sum_loop(rows: Any, chunk: int, out: Any) -> None:
-    """out[r] = the sum of rows[r] in DLFloat16."""
+def chunked_sum_loop(rows: Any, chunk: int, out: Any) -> None:
+    """out[r] = the sum of rows[r] in DLFloat16, by chunks."""
     scratch = np.empty(chunk, np.float32)
     for r in range(rows.shape[0]):
         out[r] = chunked_sum(rows[r], scratch)
 
 
 @_jit
-def row_sum_float_loop(rows: Any, chunk: int, out: Any) -> None:
+def float_sum_loop(rows: Any, chunk: int, out: Any) -> None:
     """out[r] = the sum of rows[r], float32 within chunks and DLFloat16 from chunk to chunk."""
     for r in range(rows.shape[0]):
         total = np.float32(0)
@@ -209,4 +218,4 @@ def layer_norm_loop(rows: Any, narrow: bool, eps: float, weight: Any, bias: Any,
             out[r, c] = rounded((rows[r, c] - mean) * factor * weight[c] + bias[c])
 
 
-__all__ = ["decode_loop"]
+__all__ = ["decode_loop", "sum_rows_loop"]

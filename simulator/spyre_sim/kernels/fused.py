@@ -26,7 +26,7 @@ Finder = Callable[["Uses", DeviceOp], "list[DeviceOp] | None"]
 
 def fuse(program: Program, arithmetic: Arithmetic) -> list[DeviceOp]:
     """The ops of the program with every run that has a fused form replaced by one op, at the place of its last."""
-    if not arithmetic.plain or arithmetic.numerics.sum_within != "dl16":
+    if not arithmetic.plain or arithmetic.numerics.sum_order != "pairs":
         return program.ops  # the compiled loops have the device's own rounding built in
     uses = Uses(program)
     replaced: dict[int, DeviceOp | None] = {}
@@ -159,12 +159,12 @@ def build_attention(run: list[DeviceOp]) -> DeviceOp:
 def attention(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     """softmax(round(q @ k^T) + mask), in the memory of the scores."""
     scores = raw_product(arithmetic, op.attributes["product"], inputs[:2])
-    table, chunk = table_of("exp", arithmetic), int(arithmetic.numerics.sum_chunk)
+    table = table_of("exp", arithmetic)
     mask = inputs[2]
     if mask is None:
         arithmetic.round(scores, Format.DL16)
         rows = rows_of(scores)
-        over_rows(len(rows), rows.size, lambda part: compiled.softmax_loop(rows[part], table, chunk))
+        over_rows(len(rows), rows.size, lambda part: compiled.softmax_loop(rows[part], table))
         return scores
     batch, heads, length, columns = scores.shape
     extra = contiguous(mask).expand(batch, -1 if mask.dim() == 4 else 1, -1, -1)
@@ -174,7 +174,7 @@ def attention(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor
     def block(part: slice) -> None:
         for index in range(part.start, part.stop):
             rows = wide[index // heads, (index % heads) % wide.shape[1]]
-            compiled.masked_softmax_loop(grid[index], rows, table, chunk)
+            compiled.masked_softmax_loop(grid[index], rows, table)
 
     over_rows(batch * heads, grid.size, block)
     return scores
@@ -188,12 +188,12 @@ def build_softmax(run: list[DeviceOp]) -> DeviceOp:
 def softmax(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     source = contiguous(inputs[0])
     out = torch.empty_like(source)
-    table, chunk = table_of("exp", arithmetic), int(arithmetic.numerics.sum_chunk)
+    table = table_of("exp", arithmetic)
     rows, target = rows_of(source), rows_of(out)
 
     def block(part: slice) -> None:
         target[part] = rows[part]
-        compiled.softmax_loop(target[part], table, chunk)
+        compiled.softmax_loop(target[part], table)
 
     over_rows(len(rows), rows.size, block)
     return out

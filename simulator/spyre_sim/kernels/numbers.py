@@ -12,6 +12,7 @@ from ..formats import decode_dl16, encode_dl16, round_dl16
 from ..formats.dlfloat import Rounding
 from ..graph import Format
 from ..stacks import Stack
+from .compiled import strided_rows_loop
 from .parallel import over_rows
 
 Tensor = torch.Tensor
@@ -87,6 +88,34 @@ def contiguous(tensor: Tensor | Words) -> Tensor:
     """float32, C-contiguous; a copy only where it has to be one."""
     values = tensor.values() if isinstance(tensor, Words) else tensor
     return values.contiguous()
+
+
+def copied_on_grid(tensor: Tensor | Words) -> Tensor:
+    """As `contiguous`, for values on the grid: strided ones are copied without torch's thread team."""
+    values = tensor.values() if isinstance(tensor, Words) else tensor
+    if values.is_contiguous():
+        return values
+    copied = scaled_copy(values, 1.0) if values.dtype is torch.float32 else None
+    return values.contiguous() if copied is None else copied
+
+
+def scaled_copy(tensor: Tensor, factor: float) -> Tensor | None:
+    """round(tensor * factor), contiguous, for a view of up to four dims with a contiguous last one; else None."""
+    if tensor.dim() not in (2, 3, 4) or tensor.stride(-1) != 1 or tensor.numel() == 0:
+        return None
+    out = torch.empty(tensor.shape, dtype=torch.float32)
+    lead = 4 - tensor.dim()
+    sizes = np.array([1] * lead + list(tensor.shape[:-1]), np.int64)
+    strides = np.array([0] * lead + list(tensor.stride()[:-1]), np.int64)
+    reach = tensor.storage_offset() + int((strides * (sizes - 1)).sum()) + tensor.shape[-1]
+    flat = tensor.as_strided((reach,), (1,), 0).numpy()
+    rows = rows_of(out)
+
+    def block(part: slice) -> None:
+        strided_rows_loop(flat, tensor.storage_offset(), sizes, strides, rows[part], np.float32(factor), part.start)
+
+    over_rows(len(rows), rows.size, block)
+    return out
 
 
 def rows_of(tensor: Tensor) -> Any:

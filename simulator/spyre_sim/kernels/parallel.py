@@ -25,7 +25,9 @@ def over_rows(rows: int, work: int, block: Callable[[slice], object]) -> None:
         block(slice(0, rows))
         return
     edges = [rows * part // count for part in range(count + 1)]
-    waiting = [_pool().submit(block, slice(*pair)) for pair in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [slice(*pair) for pair in zip(edges[:-1], edges[1:], strict=True)]
+    waiting = [_pool().submit(block, part) for part in parts[1:]]
+    block(parts[0])  # the caller works too
     for future in waiting:
         future.result()
 

@@ -92,9 +92,7 @@ def _flash(build: Builder, query: Value, key: Value, value: Value, mask: Value |
     shape = (*query.shape[:-1], value.shape[-1])
     inputs = [query, key, value] + ([build.operand(mask, 3)] if mask is not None else [])
     defects = build.profile.active("S1") if mask is not None else ()
-    out = build.emit(
-        "flash", inputs, shape, query.dtype, defects=defects, factor=factor, tile=int(numerics.sdpa_tile)
-    )
+    out = build.emit("flash", inputs, shape, query.dtype, defects=defects, factor=factor, tile=int(numerics.sdpa_tile))
     return _stored(build, out)
 
 
@@ -151,5 +149,3 @@ def _repeat_heads(build: Builder, item: Value, times: int) -> Value:
     wide = build.view(wide, torch.ops.aten.expand.default, [batch, heads, times, length, width])
     copied = build.emit("identity", [wide], wide.shape, wide.dtype)
     return build.view(copied, torch.ops.aten.view.default, [batch, heads * times, length, width])
-
-

@@ -29,7 +29,8 @@ FORMATS = {
 # The kernels that take float32 (A8). The kernel of torch.where is called where3 and is not among them.
 FP32_KERNELS = frozenset(
     "add sub mul where realdiv relufwd reciprocal mean sum max min layernormscale abs neg exp sigmoid exx2"
-    " layernormnorm identity sqrt rsqrt topkvalue topkindex floor to_dtype maximum minimum dl16tofp32 fp32todl16".split()
+    " layernormnorm identity sqrt rsqrt topkvalue topkindex floor to_dtype maximum minimum"
+    " dl16tofp32 fp32todl16".split()
 )
 INT_KERNELS = frozenset({"add", "sub", "mul", "maximum", "minimum", "identity"})  # through float32 (N36)
 
@@ -144,9 +145,7 @@ class Builder:
         spread = [value for value in tensors if value.layout is not None and value.layout.terms()]
         if len({value.arrangement for value in spread}) > 1:
             shown = ", ".join(value.arrangement.value for value in spread)
-            raise Refused(
-                "N46", f"All inputs to an op must have same element arrangement, op: {kernel}, args: {shown}"
-            )
+            raise Refused("N46", f"All inputs to an op must have same element arrangement, op: {kernel}, args: {shown}")
 
     # -- emitting -----------------------------------------------------------------------------------------------
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from ..errors import PREFIX
 from ..graph import Format, Value
 from .builder import Builder, dtype_name
@@ -71,10 +69,9 @@ def arithmetic(build: Builder, kernel: str, *operands: Any) -> Value:
     tensors = [item for item in operands if isinstance(item, Value)]
     if not tensors:
         raise Refused("", f"not modelled by the simulator: {build.site.op} of numbers", kind="not_modelled")
-    placed = [
-        convert(build, item, dtype) if isinstance(item, Value) and item.numel >= 1 else item for item in operands
-    ]
-    return pointwise(build, kernel, placed, dtype)
+    placed = [convert(build, item, dtype) if isinstance(item, Value) and item.numel >= 1 else item for item in operands]
+    defects = build.profile.active("S44") if kernel == "add" and dtype == "float32" else ()
+    return pointwise(build, kernel, placed, dtype, defects=defects)
 
 
 def compare(build: Builder, kernel: str, *operands: Any) -> Value:
@@ -122,9 +119,7 @@ def rsub(build: Builder, self: Any, other: Any, alpha: Any = 1) -> Value:
 @lowers("div", "true_divide")
 def div(build: Builder, self: Any, other: Any, rounding_mode: Any = None) -> Value:
     if rounding_mode is not None:
-        raise Refused(
-            "", f"not modelled by the simulator: {build.site.op} with rounding_mode", kind="not_modelled"
-        )
+        raise Refused("", f"not modelled by the simulator: {build.site.op} with rounding_mode", kind="not_modelled")
     return arithmetic(build, "realdiv", self, other)
 
 
@@ -259,6 +254,3 @@ def bitwise_not(build: Builder, self: Value) -> Value:
 def scaled(build: Builder, value: Value, factor: float) -> Value:
     """value * factor, one kernel."""
     return pointwise(build, "mul", [value, float(factor)])
-
-
-

@@ -50,6 +50,8 @@ def index(build: Builder, self: Value, indices: Sequence[Any]) -> Value:
             f"{PREFIX}aten.index.Tensor with {len(used)} index tensor{'s' if len(used) > 1 else ''} of rank"
             f" {', '.join(map(str, ranks))}: only one 1-D index is gathered",
         )
+    if not used[0].shape and build.profile.defect("S58"):
+        return _gather(build, self, used[0], build.profile.active("S58"))
     if indices[0] is None:
         raise Refused("L34", "not modelled by the simulator: aten.index past the first dim", kind="not_modelled")
     if self.dtype == "bool" or dtype_name(build.meta.dtype) in ("int64", "int32"):
@@ -57,7 +59,8 @@ def index(build: Builder, self: Value, indices: Sequence[Any]) -> Value:
     return _gather(build, self, used[0])
 
 
-def _gather(build: Builder, table: Value, rows: Value) -> Value:
+def _gather(build: Builder, table: Value, rows: Value, defects: tuple[str, ...] = ()) -> Value:
     """Rows of dim 0. `table`: [n, ...]; `rows`: integers of any shape."""
-    table = build.operand(table)
-    return build.emit("gather", [table, rows], (*rows.shape, *table.shape[1:]), table.dtype)
+    table, rows = build.operand(table), build.device(rows)
+    shape = (*rows.shape, *table.shape[1:])
+    return build.emit("gather", [table, rows], shape, table.dtype, defects=defects)

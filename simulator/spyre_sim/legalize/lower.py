@@ -12,7 +12,7 @@ from ..capture import Captured
 from ..errors import PREFIX, Refusal
 from ..graph import DeviceOp, Format, Program, Site, Value, op_name, site_of
 from ..sticks import StickView
-from . import attention, conversions, elementwise, indexing, matmul, movement, normalisation, reductions  # noqa: F401
+from . import attention, conversions, elementwise, indexing, matmul, movement, normalisation, reductions, selection  # noqa: F401
 from .builder import Builder, dtype_name, format_of
 from .placement import folds, is_mark, marked_for_host
 from .profile import Profile
@@ -115,7 +115,9 @@ class _Walk:
         meta = node.meta.get("val")
         if node in self.hosted:
             if is_mark(node):
-                return self.build.host(next(iter(arguments.values())))
+                placed = self.build.host(next(iter(arguments.values())))
+                self.build.fallback([placed])
+                return placed
             return self.build.on_host(node.target, arguments, meta, through_device=False)
         if folds(node, self.known):
             self.known.add(node)
@@ -178,9 +180,7 @@ class _Walk:
                 self.refusals.append(refusal)
             if refused.when == "run":
                 first = outs[0] if isinstance(outs, list) else outs
-                self.build.program.ops.append(
-                    DeviceOp("refuse", (), first, self.build.site, {"refusal": refusal})
-                )
+                self.build.program.ops.append(DeviceOp("refuse", (), first, self.build.site, {"refusal": refusal}))
         self.env[node] = outs
 
     def _record(self, refused: Refused, site: Site, outs: Any) -> Refusal:

@@ -22,7 +22,6 @@ VIEWS: dict[str, Any] = {
     "permute": aten.permute.default,
     "unsqueeze": aten.unsqueeze.default,
     "expand": aten.expand.default,
-    "slice": aten.slice.Tensor,
     "select": aten.select.int,
     "narrow": aten.narrow.default,
     "t": aten.t.default,
@@ -52,6 +51,21 @@ def seen_as(build: Builder, value: Value, target: Any, *args: Any) -> Value:
     value = build.device(value)
     moved = build.try_view(value, target, *args)
     return moved if moved is not None else copied(build, value, target, *args)
+
+
+@lowers("slice")
+def slice_of(build: Builder, self: Value, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Value:
+    """A view. With both an offset and a step off the stick dim the offset is dropped (S40)."""
+    value = build.device(self)
+    first = 0 if start is None else int(start)
+    axis = dim % len(value.shape)
+    assert value.layout is not None
+    regular = value.layout.irregular() is None and value.layout.stick_dim() != axis
+    if step > 1 and first % value.shape[axis] and regular and build.profile.defect("S40"):
+        out = seen_as(build, value, aten.slice.Tensor, axis, 0, build.meta.shape[axis] * step, step)
+        build.mark("S40")
+        return out
+    return seen_as(build, value, aten.slice.Tensor, dim, start, end, step)
 
 
 @lowers("squeeze")
@@ -135,13 +149,13 @@ def cat(build: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
     shape = tuple(build.meta.shape)
     axis = dim % len(shape)
     if axis == len(shape) - 1:
-        _check_offsets(build, [part.shape[axis] for part in parts], shape, any(part.nominal for part in parts))
+        _check_offsets(build, [part.shape[axis] for part in parts], shape)
     defects = _cat_defects(build, parts, axis)
     arrangement = parts[0].arrangement
     return build.emit("cat", [parts], shape, dtype, defects=defects, arrangement=arrangement, dim=axis)
 
 
-def _check_offsets(build: Builder, widths: Sequence[int], shape: Sequence[int], nominal: bool) -> None:
+def _check_offsets(build: Builder, widths: Sequence[int], shape: Sequence[int]) -> None:
     offset = 0
     lanes = build.profile.lanes if build.meta.dtype.itemsize <= 2 else build.profile.lanes // 2
     for width in widths:
@@ -150,7 +164,6 @@ def _check_offsets(build: Builder, widths: Sequence[int], shape: Sequence[int], 
                 "E13",
                 f"{PREFIX}no offset-free alternative stick dim for mutation target (write stick d{len(shape) - 1}"
                 f" + {offset}, size={list(shape)})",
-                nominal=nominal,
             )
         offset += width
 
@@ -246,5 +259,3 @@ def slice_scatter(
         )
     arguments = (axis, start, end, step)
     return build.emit("slice_scatter", [target, source], target.shape, target.dtype, args=arguments)
-
-

@@ -45,9 +45,7 @@ def layer_norm(
 
 
 @lowers("native_layer_norm")
-def native_layer_norm(
-    build: Builder, input: Value, normalized_shape: Any, weight: Any, bias: Any, eps: float
-) -> Any:
+def native_layer_norm(build: Builder, input: Value, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     raise Refused("", "not modelled by the simulator: the statistics of native_layer_norm", kind="not_modelled")
 
 

@@ -13,6 +13,8 @@ HOST_MARK = "spyre.host"  # an identity op: what it is given is computed on the 
 
 # Comparisons are never folded: they are how masks are built, and the stack has no comparison of integers (N35).
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+WEIGHTED = frozenset(f"aten.{name}" for name in "linear addmm embedding layer_norm conv1d conv2d".split())
+ASSERTIONS = frozenset({"aten._assert_tensor_metadata", "aten._assert_scalar", "aten._assert_async"})
 FACTORIES = frozenset(
     "arange full zeros ones empty scalar_tensor new_ones new_zeros new_full new_empty zeros_like ones_like full_like"
     " empty_like eye linspace lift_fresh_copy".split()
@@ -28,9 +30,9 @@ def marked_for_host(nodes: Sequence[torch.fx.Node], sources: Any) -> set[torch.f
     weighty = _depends_on_parameters(nodes, sources)
     chosen: set[torch.fx.Node] = set()
     for node in reversed(nodes):
-        if node.op != "call_function" or not node.users:
+        readers = [reader for reader in node.users if op_name(reader.target) not in ASSERTIONS]
+        if node.op != "call_function" or not readers:
             continue
-        readers = list(node.users)
         if is_mark(node):
             chosen.add(node)
         elif any(is_mark(reader) for reader in readers) or (
@@ -63,9 +65,13 @@ def folds(node: torch.fx.Node, known: set[torch.fx.Node]) -> bool:
 
 
 def _depends_on_parameters(nodes: Sequence[torch.fx.Node], sources: Any) -> set[torch.fx.Node]:
+    """Parameters, the layers that have weights (folded ones are buffers), and all that comes after."""
     reached: set[torch.fx.Node] = set()
     for node in nodes:
         source = sources.get(node.name) if node.op == "placeholder" else None
-        if (source is not None and source.kind == "parameter") or any(i in reached for i in node.all_input_nodes):
+        weighted = node.op == "call_function" and op_name(node.target) in WEIGHTED
+        if (source is not None and source.kind == "parameter") or weighted:
+            reached.add(node)
+        elif any(item in reached for item in node.all_input_nodes):
             reached.add(node)
     return reached

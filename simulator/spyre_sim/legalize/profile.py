@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..defects import MODELLED
 from ..stacks import Stack
 
 
@@ -23,7 +24,7 @@ class Profile:
         return self.stack.stick
 
     def kind(self, op: str) -> str:
-        """native, custom, decomposed, fallback, unimplemented, unsupported or broken; "" for an op no fact speaks of."""
+        """What the stack does with an op, in the words of `OpStatus`; "" for an op that no fact speaks of."""
         status = self.stack.status(op)
         return status.kind if status.known else ""
 
@@ -43,5 +44,6 @@ class Profile:
         return self.stack.has_defect(identifier)
 
     def active(self, *identifiers: str) -> tuple[str, ...]:
-        """Those of the defects that the stack has."""
+        """Those of the defects that the stack has; all of them have to be modelled."""
+        assert set(identifiers) <= set(MODELLED), identifiers
         return tuple(name for name in identifiers if self.stack.has_defect(name))

@@ -53,6 +53,11 @@ def _defects(build: Builder, kernel: str, value: Value, axes: Sequence[int], kee
     found: list[str] = []
     if kernel in ("sum", "mean") and len(value.shape) == 5 and len(axes) == 5:
         found.append("S48")
+    if kernel == "mean" and keepdim and value.dtype == "float32":
+        found.append("S50")
+    stick = len(value.shape) - 1
+    if kernel == "sum" and list(axes) == [stick] and value.shape[stick] > 64:
+        found.append("S46")
     return build.profile.active(*found)
 
 

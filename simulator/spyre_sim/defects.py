@@ -1,0 +1,35 @@
+"""The silent failures that are simulated by a switch: compiler bugs, each with its trigger and its effect.
+
+What follows from arithmetic or from layouts has no switch and is not listed: S10 (cancellation in exx2), S35 (halved
+subnormals), S36 (the order of widened elements), S47, S69 and others come about by themselves. A switch acts only
+where the stack profile has the defect, in the interval that section 6 gives. Where a fact names the symptom but not
+the wrong values, the effect here is the simplest one with that symptom, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+MODELLED: Mapping[str, str] = MappingProxyType(
+    {
+        "S1": "flash attention, a tile of keys that is masked throughout: its maximum is the magnitude +3.35e7",
+        "S5": "cat([-x[h:], x[:h]]) at whole sticks in one graph: the negated half reads the first half",
+        "S8": "attention over more keys than a stick holds, not whole sticks: the last stick's scores are the first's",
+        "S11": "layer_norm without weight and bias: the constant -0.0013",
+        "S14": "cat with an operand of size 1: it reads its neighbour (which one is not published)",
+        "S30": "[1, M, K] @ [1, K, N] with the right side from outside: every row reads row 0",
+        "S37": "dl16tofp32 of rows narrower than a stick: zero after the first 16 elements",
+        "S39": "int64 to int32 on the device: 0xAAAAAAAA everywhere",
+        "S40": "a slice with offset and step off the stick dim: the offset is dropped",
+        "S44": "float32 add: the second half of every 64 elements is not computed (zero here)",
+        "S46": "a sum over the stick of more than one stick: zero beyond index 63 of the result",
+        "S48": "sum and mean over all five dims of a rank-5 tensor: wrong by a factor (two here)",
+        "S50": "float32 mean with keepdim: every second row is halved (which rows is not published)",
+        "S51": "x ** 3: exp(3 log|x|), the sign is lost",
+        "S52": "topk(largest=False): returns the largest",
+        "S53": "topk's indices come as DLFloat16 numbers: exact up to 1024",
+        "S55": "flip(0) at rank 2 or more: the last slice everywhere",
+        "S58": "indexing with a 0-d index: row 0",
+    }
+)

@@ -1,0 +1,219 @@
+"""What compiled programs compute: rounding after every kernel, structures, writes, host calls, the two doors."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import spyre_sim
+from spyre_sim.execute import Executor
+from spyre_sim.formats import round_dl16
+
+torch.manual_seed(0)
+
+
+def half(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, dtype=torch.float16)
+
+
+def run(function, *args, stack: str = "2026-06"):
+    return spyre_sim.compile(function, args, stack=stack)(*args)
+
+
+def on_grid(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(round_dl16(x.to(torch.float32).numpy()))
+
+
+class Block(nn.Module):
+    """A transformer block with everything that has a fused form."""
+
+    def __init__(self, hidden: int = 128, heads: int = 2) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(3))
+        self.up, self.down = nn.Linear(hidden, 2 * hidden), nn.Linear(2 * hidden, hidden)
+        self.first, self.second = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        q, k, v = (layer(x).view(*x.shape[:-1], self.heads, -1).transpose(1, 2) for layer in self.qkv)
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).reshape(x.shape)
+        x = self.first(x + mixed)
+        return self.second(x + self.down(F.gelu(self.up(x))))
+
+
+class TestNumbers:
+    def test_every_kernel_rounds_its_result(self) -> None:
+        x, y = half(4, 64), half(4, 64)
+        expected = on_grid(on_grid(on_grid(x) * on_grid(y)) + on_grid(x))
+        assert torch.equal(run(lambda x, y: x * y + x, x, y).float(), expected)
+
+    def test_numbers_are_tensors_of_the_device(self) -> None:
+        x = on_grid(half(4, 64)).half()
+        assert torch.equal(run(lambda x: x * 0.1, x).float(), on_grid(on_grid(torch.tensor([0.1])) * x.float()))
+
+    def test_small_integers_multiply_exactly(self) -> None:
+        x, y = (torch.randint(-4, 5, (64, 64)).half() for _ in range(2))
+        assert torch.equal(run(torch.matmul, x, y).float(), x.float() @ y.float())
+
+    def test_integers_add_exactly_up_to_the_format(self) -> None:
+        x = torch.randint(-2, 3, (8, 64)).half()
+        assert torch.equal(run(lambda x: x.sum(-1), x).float(), x.float().sum(-1))
+
+    def test_a_block_is_close_to_float32(self) -> None:
+        block, x = Block().eval(), torch.randn(2, 64, 128)
+        mask = torch.zeros(2, 1, 64, 64)
+        mask[1, ..., 40:] = torch.finfo(torch.float16).min / 2
+        with torch.no_grad():
+            expected = block(x, mask).flatten(0, 1)
+        got = run(block.half(), x.half(), mask.half()).float().flatten(0, 1)
+        assert F.cosine_similarity(got, expected, dim=-1).min() > 0.9999
+
+    @pytest.mark.parametrize("masked", [True, False])
+    def test_fused_forms_have_the_same_numbers(self, masked: bool) -> None:
+        block, x = Block().half().eval(), half(2, 64, 128)
+        mask = torch.randn(2, 1, 64, 64).half() if masked else None
+        args = (x, mask) if masked else (x,)
+        compiled = spyre_sim.compile(block, args)
+        program, stack = compiled._program, compiled.stack
+        fused, plain = (Executor(program, stack, fused=fused) for fused in (True, False))
+        assert len(fused.steps) < len(plain.steps)
+        leaves = list(args)
+        assert torch.equal(fused.run(leaves)[0][0], plain.run(leaves)[0][0])
+
+    def test_softmax_leaks_where_it_is_masked(self) -> None:
+        x = torch.zeros(1, 64).half()
+        x[:, 40:] = -32752.0
+        assert 0 < run(lambda x: x.softmax(-1), x, stack="2026-04")[0, 50] < 4.9e-5  # A31
+
+    def test_minus_infinity_arrives_finite(self) -> None:
+        x = torch.full((1, 64), float("-inf")).half()
+        assert torch.equal(run(lambda x: x * 2.0**-10, x), torch.full((1, 64), -32736.0).half())  # N14: -33521664
+
+    def test_the_mean_of_tiny_squares_is_18_times_too_large(self) -> None:
+        """S47, all the figures of A10 from a float16 and a bfloat16 copy of one input."""
+        values = torch.randn(1, 4096, generator=torch.Generator().manual_seed(42)) * 0.001
+        narrow, short = values.half(), values.bfloat16()
+        mean, total = (lambda x: (x * x).mean(-1)), (lambda x: (x * x).sum(-1))
+        assert run(mean, narrow, stack="2026-04").item() == pytest.approx(1.8120e-05, rel=1e-4)
+        assert run(lambda x: total(x) / 4096, narrow, stack="2026-04").item() == pytest.approx(2.6226e-06, rel=1e-4)
+        assert run(total, narrow, stack="2026-04").item() == pytest.approx(4.0741e-03, rel=1e-4)
+        assert run(mean, short, stack="2026-04").item() == pytest.approx(6.1467e-07, rel=1e-4)
+        assert run(total, short, stack="2026-04").item() == pytest.approx(4.0588e-03, rel=1e-2)
+
+    def test_ideal_is_float64(self) -> None:
+        block, x = Block().eval(), torch.randn(2, 64, 128)
+        with torch.no_grad():
+            expected = block.double()(x.double())
+        got = run(block.float(), x, stack="ideal")
+        assert got.dtype is torch.float64
+        assert torch.allclose(got, expected, rtol=0, atol=1e-12)
+
+
+class TestStructure:
+    def test_the_models_own_output_comes_back(self) -> None:
+        got = run(lambda x: {"a": x + 1, "b": (x * 2, [x.sum()])}, half(4, 64))
+        assert set(got) == {"a", "b"}
+        assert got["b"][1][0].shape == ()
+
+    def test_dtypes_are_those_of_the_model(self) -> None:
+        x = half(4, 64)
+        values, indices = run(lambda x: x.max(-1), x)
+        assert (values.dtype, indices.dtype) == (torch.float16, torch.int64)
+        assert torch.equal(indices, x.max(-1).indices)
+
+    def test_keyword_arguments_may_come_in_any_order(self) -> None:
+        x, y = half(4, 64), half(4, 64)
+        compiled = spyre_sim.compile(lambda x, y: x - y, (), {"x": x, "y": y})
+        assert torch.equal(compiled(y=y, x=x), compiled(x=x, y=y))
+
+    def test_another_shape_is_refused(self) -> None:
+        compiled = spyre_sim.compile(lambda x: x + 1, (half(4, 64),))
+        with pytest.raises(ValueError, match=r"compiled for shape \(4, 64\)"):
+            compiled(half(8, 64))
+
+    def test_what_the_model_writes_is_written(self) -> None:
+        class Counter(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.register_buffer("seen", torch.zeros(4, 64, dtype=torch.float16))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                self.seen[1:3] = x[1:3]
+                x.mul_(2)
+                return self.seen + x
+
+        model, x = Counter(), on_grid(half(4, 64)).half()
+        before = x.clone()
+        run(model, x)
+        assert torch.equal(model.seen[1:3], before[1:3])
+        assert torch.equal(x, 2 * before)
+
+    def test_a_trace_shows_every_kernel_with_its_place(self) -> None:
+        block, x = Block().half(), half(2, 64, 128)
+        compiled = spyre_sim.compile(block, (x,))
+        seen = []
+        compiled.trace(lambda op, value: seen.append(op), x)
+        assert sum(op.is_kernel for op in seen) == compiled.report.kernels
+        assert {"first", "qkv.0"} <= {op.site.module_path for op in seen}
+
+
+class TestReport:
+    def test_kernels_are_launched_in_bundles_of_few_tensors(self) -> None:
+        report = spyre_sim.compile(Block().half(), (half(2, 64, 128),)).report
+        assert sum(len(bundle.kernels) for bundle in report.bundles) == report.kernels
+        assert max(bundle.tensors for bundle in report.bundles) <= 6
+
+    def test_a_fallback_is_shown_with_what_it_moves(self) -> None:
+        table, ids = nn.Embedding(1000, 64).half(), torch.arange(64)
+        report = spyre_sim.compile(table, (ids,)).report
+        assert [(f.op, f.bytes) for f in report.host_fallbacks] == [("aten.embedding", 128_000 + 512 + 8192)]
+
+    def test_a_fallback_closes_the_bundle(self) -> None:
+        report = spyre_sim.compile(lambda x: (x + 1).cos() + 1, (half(4, 64),)).report
+        assert [bundle.kernels for bundle in report.bundles] == [("add",), ("add",)]
+
+    def test_weights_are_kept_as_words(self) -> None:
+        layer = nn.Linear(512, 512, bias=False).half()
+        assert spyre_sim.compile(layer, (half(4, 512),)).report.weight_bytes == 2 * 512 * 512
+
+
+class TestDynamo:
+    @pytest.fixture(autouse=True)
+    def fresh(self) -> None:
+        torch._dynamo.reset()
+
+    def test_a_function(self) -> None:
+        x = half(4, 64)
+        compiled = torch.compile(lambda x: F.gelu(x) * 2, backend="spyre_sim", dynamic=False)
+        assert torch.equal(compiled(x), run(lambda x: F.gelu(x) * 2, x))
+
+    def test_a_model(self) -> None:
+        block, x = Block().half(), half(2, 64, 128)
+        with torch.no_grad():
+            assert torch.equal(torch.compile(block, backend="spyre_sim", dynamic=False)(x), run(block, x))
+
+    def test_its_stack_is_an_option(self) -> None:
+        compiled = torch.compile(lambda x: x**2, backend="spyre_sim", dynamic=False, options={"stack": "2026-09"})
+        assert compiled(torch.full((1, 64), 3.0).half())[0, 0] == 9
+
+    def test_or_an_environment_variable(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(os.environ, "SPYRE_SIM_STACK", "2026-09")
+        assert torch.compile(lambda x: x**2, backend="spyre_sim", dynamic=False)(half(1, 64)).shape == (1, 64)
+
+    def test_errors_are_the_simulators_own(self) -> None:
+        with pytest.raises(spyre_sim.CompileError, match="no supported layout|No supported layout"):
+            torch.compile(lambda x: x[:, 32:] + 1, backend="spyre_sim", dynamic=False)(half(4, 64))
+        with pytest.raises(spyre_sim.RunError, match="unimplemented operation pow"):
+            torch.compile(lambda x: x**2, backend="spyre_sim", dynamic=False)(half(4, 64))
+
+
+def test_importing_the_package_loads_neither_torch_nor_numba() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, spyre_sim; spyre_sim.load_stack('2026-06'); print({'torch', 'numba'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
