@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 import yaml
 
+from spyre_sim.defects import MODELLED
 from spyre_sim.stacks import StackError, UnknownStack, diff, facts, load_stack, stack_names
 from spyre_sim.stacks.model import base_name
 from spyre_sim.stacks.validation import SCHEMA_FILE, duplicate_keys, problems_of
@@ -220,6 +221,13 @@ def test_a_defect_ends_with_its_fix(id, before, after):
 
 def test_defects_that_the_adapters_meet_exist_in_june():
     assert {"S1", "S5", "S10", "S35", "S51"} <= set(JUNE.defects)
+
+
+def test_every_switch_of_the_simulator_is_a_compiler_defect_that_is_said_to_be_modelled():
+    for id in MODELLED:
+        assert facts.defects()[id].modelled, id
+    emergent = {id for id, found in facts.defects().items() if found.modelled} - set(MODELLED)
+    assert {"S10", "S35", "S36", "S47"} <= emergent
 
 
 def test_intervals_are_half_open():
