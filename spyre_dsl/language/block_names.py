@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Final
 
 BLOCKS: Final[Mapping[str, tuple[str, ...]]] = {"linear-in-column-blocks": ("parts",)}
@@ -14,4 +13,6 @@ BLOCKS: Final[Mapping[str, tuple[str, ...]]] = {"linear-in-column-blocks": ("par
 @cache
 def plug_in_blocks() -> frozenset[str]:
     """The blocks of installed plug-ins, found by their entry points without importing them."""
+    from importlib.metadata import entry_points  # costs more than the rest of a lint of a few files
+
     return frozenset(point.name for point in entry_points(group="spyre_dsl.blocks"))

@@ -1,0 +1,323 @@
+"""``spyre-dsl lint``: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spyre_dsl.cli.lint import colours_wanted, write
+from spyre_dsl.cli.main import main
+
+CLEAN = """\
+adapter: cube
+summary: The stack computes pow wrongly.
+gap: {kind: missing-lowering, evidence: [S51]}
+rules:
+  - match: {op: "pow($x, 3)"}
+    rewrite: {op: $x * $x * $x}
+    math: exact
+tests:
+  - inputs: {x: "float16[4, 64]"}
+    before: pow(x, 3)
+    after: x * x * x
+"""
+WARNING = CLEAN.replace("    math: exact\n", "")
+ERROR = CLEAN.replace("pow($x, 3)", "powr($x, 3)")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def put(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def test_a_clean_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=CLEAN)
+    assert main(["lint", "cube.yaml"]) == 0
+    assert capsys.readouterr().out == "no findings in 1 file\n"
+
+
+def test_the_text_of_a_finding(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=ERROR)
+    assert main(["lint", "cube.yaml"]) == 1
+    assert capsys.readouterr().out == (
+        "cube.yaml:5:18: error[SD203]: unknown op `powr`\n"
+        "  |\n"
+        '5 |   - match: {op: "powr($x, 3)"}\n'
+        "  |                  ^^^^ did you mean `pow`?\n"
+        "  = help: spyre-dsl explain SD203\n"
+        "\n"
+        "1 error in 1 file\n"
+    )
+
+
+def test_warnings_are_shown_and_only_strict_makes_them_errors(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=WARNING)
+    assert main(["lint", "."]) == 0
+    assert "cube.yaml:5:5: warning[SD507]" in capsys.readouterr().out
+    assert main(["lint", ".", "--strict"]) == 1
+    shown = capsys.readouterr().out
+    assert "error[SD507]" in shown and shown.endswith("1 error in 1 file\n")
+
+
+def test_a_folder_stands_for_its_yaml_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, b=ERROR.replace("cube", "b"), a=ERROR.replace("cube", "a"))
+    (here / "notes.txt").write_text("no adapter")
+    (here / "c.yml").write_text(CLEAN)
+    assert main(["lint", ".", "a.yaml"]) == 1
+    shown = capsys.readouterr().out
+    assert shown.index("a.yaml:5") < shown.index("b.yaml:5")
+    assert shown.endswith("in 3 files\n")
+
+
+def test_select_and_ignore(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=ERROR)
+    assert main(["lint", "cube.yaml", "--select", "SD3,SD4"]) == 0
+    assert main(["lint", "cube.yaml", "--ignore", "SD203"]) == 0
+    assert main(["lint", "cube.yaml", "--select", "SD2", "--select", "SD3"]) == 1
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_an_unknown_code_is_an_error_with_a_suggestion(option: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=CLEAN)
+    assert main(["lint", "cube.yaml", option, "SD2003"]) == 2
+    assert capsys.readouterr().err == "error: unknown code `SD2003`; did you mean `SD203`?\n"
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(ERROR.encode())))
+    assert main(["lint", "-"]) == 1
+    assert capsys.readouterr().out.startswith("<stdin>:5:18: error[SD203]")
+
+
+def test_what_cannot_be_read_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=CLEAN)
+    (here / "empty").mkdir()
+    assert main(["lint", "cub.yaml", "empty", "cube.yaml"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        "error: no such file or folder: cub.yaml; did you mean cube.yaml?\nerror: no adapter files (*.yaml, *.yml) in empty\n",
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=CLEAN)
+    (here / "cube.yaml").chmod(0)
+    assert main(["lint", "cube.yaml"]) == 2
+    assert "cube.yaml" in capsys.readouterr().err
+
+
+def test_deep_mode_knows_classes_and_keys(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = CLEAN.replace('match: {op: "pow($x, 3)"}', 'match: {op: "pow($x, 3)", module: "*LlamaRMSNrom", config: {hidden_sise: 3}}')
+    put(here, cube=deep)
+    assert main(["lint", "cube.yaml"]) == 0
+    assert main(["lint", "cube.yaml", "--deep"]) == 1
+    shown = capsys.readouterr().out
+    assert "did you mean `*LlamaRMSNorm`?" in shown and "did you mean `hidden_size`?" in shown
+
+
+# Formats.
+
+
+def as_json(text: str) -> Any:
+    return json.loads(text)
+
+
+def test_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=ERROR)
+    assert main(["lint", "cube.yaml", "--format", "json"]) == 1
+    shown, summary = capsys.readouterr()
+    document = as_json(shown)
+    assert {key: document[key] for key in ("version", "files", "errors", "warnings")} == {
+        "version": 1, "files": 1, "errors": 1, "warnings": 0,
+    }  # fmt: skip
+    (found,) = document["diagnostics"]
+    assert (found["code"], found["severity"], found["suggestion"], found["file"]) == ("SD203", "error", "pow", "cube.yaml")
+    assert (found["start"]["line"], found["start"]["column"], found["end"]["column"]) == (5, 18, 22)
+    assert ERROR[found["start"]["offset"] : found["end"]["offset"]] == "powr"
+    assert summary == "1 error in 1 file\n"
+
+
+def test_github(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=ERROR)
+    (here / "odd,name:1.yaml").write_text(WARNING.replace("adapter: cube", "adapter: odd"))
+    main(["lint", ".", "--format", "github", "--select", "SD203,SD507"])
+    assert capsys.readouterr().out == (
+        "::error title=SD203,file=cube.yaml,line=5,col=18,endLine=5,endColumn=22::unknown op `powr` (did you mean `pow`?)\n"
+        "::warning title=SD507,file=odd%2Cname%3A1.yaml,line=5,col=5,endLine=5,endColumn=10::rule `odd` does not say how exact "
+        "it is (add `math: exact`, or `approximate` with a bound)\n"
+    )
+
+
+SARIF_SHAPE = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {"type": "array", "items": {"$ref": "#/definitions/run"}},
+    },
+    "additionalProperties": False,
+    "definitions": {
+        "text": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}, "additionalProperties": False},
+        "level": {"enum": ["none", "note", "warning", "error"]},
+        "artifact": {"type": "object", "properties": {"uri": {"type": "string", "format": "uri-reference"}}, "additionalProperties": False},
+        "region": {
+            "type": "object",
+            "properties": {n: {"type": "integer", "minimum": 1} for n in ("startLine", "startColumn", "endLine", "endColumn")},
+            "additionalProperties": False,
+        },
+        "physicalLocation": {
+            "type": "object",
+            "properties": {"artifactLocation": {"$ref": "#/definitions/artifact"}, "region": {"$ref": "#/definitions/region"}},
+            "additionalProperties": False,
+        },
+        "location": {
+            "type": "object",
+            "properties": {
+                "id": {"type": "integer", "minimum": -1},
+                "message": {"$ref": "#/definitions/text"},
+                "physicalLocation": {"$ref": "#/definitions/physicalLocation"},
+            },
+            "additionalProperties": False,
+        },
+        "rule": {
+            "type": "object",
+            "required": ["id"],
+            "properties": {
+                "id": {"type": "string"},
+                "name": {"type": "string"},
+                "shortDescription": {"$ref": "#/definitions/text"},
+                "help": {"$ref": "#/definitions/text"},
+                "defaultConfiguration": {"type": "object", "properties": {"level": {"$ref": "#/definitions/level"}}},
+            },
+            "additionalProperties": False,
+        },
+        "replacement": {
+            "type": "object",
+            "required": ["deletedRegion"],
+            "properties": {"deletedRegion": {"$ref": "#/definitions/region"}, "insertedContent": {"$ref": "#/definitions/text"}},
+            "additionalProperties": False,
+        },
+        "change": {
+            "type": "object",
+            "required": ["artifactLocation", "replacements"],
+            "properties": {
+                "artifactLocation": {"$ref": "#/definitions/artifact"},
+                "replacements": {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/replacement"}},
+            },
+            "additionalProperties": False,
+        },
+        "fix": {
+            "type": "object",
+            "required": ["artifactChanges"],
+            "properties": {
+                "description": {"$ref": "#/definitions/text"},
+                "artifactChanges": {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/change"}},
+            },
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "required": ["message"],
+            "properties": {
+                "ruleId": {"type": "string"},
+                "ruleIndex": {"type": "integer", "minimum": -1},
+                "level": {"$ref": "#/definitions/level"},
+                "message": {"$ref": "#/definitions/text"},
+                "locations": {"type": "array", "items": {"$ref": "#/definitions/location"}},
+                "relatedLocations": {"type": "array", "items": {"$ref": "#/definitions/location"}, "uniqueItems": True},
+                "fixes": {"type": "array", "items": {"$ref": "#/definitions/fix"}, "uniqueItems": True},
+            },
+            "additionalProperties": False,
+        },
+        "run": {
+            "type": "object",
+            "required": ["tool"],
+            "properties": {
+                "tool": {
+                    "type": "object",
+                    "required": ["driver"],
+                    "properties": {
+                        "driver": {
+                            "type": "object",
+                            "required": ["name"],
+                            "properties": {
+                                "name": {"type": "string"},
+                                "semanticVersion": {"type": "string"},
+                                "rules": {"type": "array", "items": {"$ref": "#/definitions/rule"}, "uniqueItems": True},
+                            },
+                            "additionalProperties": False,
+                        }
+                    },
+                },
+                "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                "results": {"type": "array", "items": {"$ref": "#/definitions/result"}},
+            },
+            "additionalProperties": False,
+        },
+    },
+}
+"""The part of the SARIF 2.1.0 schema that the reporter makes use of."""
+
+
+def test_sarif(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    put(here, cube=ERROR, copy=CLEAN)
+    assert main(["lint", ".", "--format", "sarif"]) == 1
+    document = as_json(capsys.readouterr().out)
+    jsonschema.validate(document, SARIF_SHAPE)
+    (run,) = document["runs"]
+    by_rule = {result["ruleId"]: result for result in run["results"]}
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert sorted(by_rule) == sorted(rules) == ["SD203", "SD501"]
+    assert all(rules[result["ruleIndex"]] == result["ruleId"] for result in run["results"])
+    fix = by_rule["SD203"]["fixes"][0]["artifactChanges"][0]["replacements"][0]
+    assert fix["insertedContent"]["text"] == "pow"
+    assert fix["deletedRegion"] == {"startLine": 5, "startColumn": 18, "endLine": 5, "endColumn": 22}
+    assert by_rule["SD501"]["relatedLocations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "copy.yaml"
+
+
+def test_sarif_without_findings(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=CLEAN)
+    assert main(["lint", ".", "--format", "sarif"]) == 0
+    assert as_json(capsys.readouterr().out)["runs"][0]["results"] == []
+
+
+# Terminals.
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colours_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert colours_wanted(Terminal())
+    assert not colours_wanted(io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colours_wanted(Terminal())
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert not colours_wanted(Terminal())
+
+
+def test_what_an_encoding_lacks_is_escaped() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    write("caf\u00e9", stream)
+    stream.flush()
+    assert raw.getvalue() == b"caf\\xe9"
