@@ -26,18 +26,8 @@ def default_folder() -> Path:
 
 
 def load_adapters(paths: Sequence[str] = (), without: Sequence[str] = ()) -> AdapterSet:
-    """The checked adapters of ``paths``, or the default ones, but for those that ``without`` names.
-
-    Raises as ``spyre_dsl.load`` does, and SpyreDslError for a name in ``without`` that none of them has.
-    """
-    loaded = load(*(paths or [default_folder()]))
-    names = [adapter.name for adapter in loaded.adapters]
-    for name in without:
-        if name not in names:
-            near = nearest(name, names)
-            hint = f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
-            raise SpyreDslError(f"no adapter is called `{name}`\n  help: {hint}")
-    return AdapterSet(tuple(adapter for adapter in loaded.adapters if adapter.name not in without))
+    """The checked adapters of ``paths``, or the default ones. Raises as ``spyre_dsl.load`` does."""
+    return load(*(paths or [default_folder()]), without=without)
 
 
 def complain(problem: Exception) -> int:

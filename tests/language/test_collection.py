@@ -1,0 +1,65 @@
+"""Adapter files become one checked set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spyre_dsl.language.collection import load
+from spyre_dsl.language.diagnostics import RuleError, SpyreDslError
+
+TEXT = """\
+adapter: {name}
+summary: The stack computes the third power wrongly.
+gap: {{kind: missing-lowering, evidence: [S51]}}
+rules:
+  - match:
+      op: {op}($x, 3)
+    rewrite:
+      op: $x * $x * $x
+    math: exact
+tests:
+  - inputs: {{x: "float16[4, 64]"}}
+    before: pow(x, 3)
+    after: x * x * x
+"""
+
+
+def write(folder: Path, name: str, op: str = "pow") -> Path:
+    file = folder / f"{name}.yaml"
+    file.write_text(TEXT.format(name=name, op=op))
+    return file
+
+
+def test_a_folder_is_a_set_in_file_order(tmp_path: Path) -> None:
+    write(tmp_path, "cube")
+    assert [adapter.name for adapter in load(tmp_path).adapters] == ["cube"]
+
+
+def test_errors_of_all_files_are_raised_together(tmp_path: Path) -> None:
+    write(tmp_path, "first", "powr")
+    write(tmp_path, "second", "pwo")
+    with pytest.raises(RuleError) as caught:
+        load(tmp_path)
+    errors = {found.source.name for found in caught.value.diagnostics if found.code == "SD203"}
+    assert errors == {str(tmp_path / "first.yaml"), str(tmp_path / "second.yaml")}
+
+
+def test_an_adapter_left_out_is_in_nobodys_way(tmp_path: Path) -> None:
+    write(tmp_path, "first")
+    write(tmp_path, "second")
+    with pytest.raises(RuleError):  # the two want the same nodes
+        load(tmp_path)
+    assert [adapter.name for adapter in load(tmp_path, without=["first"]).adapters] == ["second"]
+
+
+def test_leaving_out_what_is_not_there_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, "cube")
+    with pytest.raises(SpyreDslError, match="no adapter is called `cub`[^$]*did you mean `cube`"):
+        load(tmp_path, without=["cub"])
+
+
+def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no adapters at .*absent"):
+        load(tmp_path / "absent")
