@@ -9,18 +9,19 @@ import torch
 
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.matching.scope import path_matches
+from spyre_dsl.patching.eager import family_of
 
 
 def anatomy(module: torch.nn.Module) -> Hashable:
     """Equal for modules that have the same classes, parameters and buffers (by name, shape, dtype, device and ties).
 
-    Plain attributes are not part of it: which of them matter is known once a forward was traced (``reads``).
+    Forwards that rules gave to modules do not count here. Plain attributes are not part of it: which of them matter is known once a forward was traced (``reads``).
     """
     first: dict[int, str] = {}
     parts: list[Hashable] = []
     for path, inner in module.named_modules(remove_duplicate=False):
         tensors = tuple((name, _kind(tensor), first.setdefault(id(tensor), f"{path}.{name}")) for name, tensor in _own(inner))
-        parts.append((path, type(inner), tensors, id(vars(inner).get("forward", None)) if _foreign(inner) else 0))
+        parts.append((path, type(inner), tensors, _foreign_forward(inner)))
     return tuple(parts)
 
 
@@ -55,7 +56,8 @@ def _kind(tensor: torch.Tensor | None) -> Hashable:
     return None if tensor is None else (tuple(tensor.shape), tensor.dtype, tensor.device.type)
 
 
-def _foreign(module: torch.nn.Module) -> bool:
-    """Whether somebody else gave this very module a forward of its own, which others may not have."""
+def _foreign_forward(module: torch.nn.Module) -> int:
+    """What somebody else put on this very module in place of its class's forward, which other modules may not have."""
     held = vars(module).get("forward")
-    return held is not None and not hasattr(getattr(held, "__func__", None), "label")
+    is_own = held is None or family_of(getattr(held, "__func__", None)) is not None
+    return 0 if is_own else id(held)

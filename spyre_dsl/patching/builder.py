@@ -11,7 +11,7 @@ import torch
 from spyre_dsl.matching.rules import RuleIndex
 from spyre_dsl.matching.scope import MatchContext
 from spyre_dsl.patching.driver import Rewriter
-from spyre_dsl.patching.eager import SOURCE_FILE
+from spyre_dsl.patching.eager import wrote
 from spyre_dsl.patching.entry import GraphEntry
 from spyre_dsl.patching.errors import TiedWeightError
 from spyre_dsl.patching.export_owner import ExportedOwner, export_owner
@@ -128,5 +128,5 @@ def _placeholders(exported: ExportedOwner, owner: torch.nn.Module) -> Callable[[
 def _mark_rewritten_forwards(exported: ExportedOwner) -> None:
     """What a ``forward`` or ``parameters`` rewrite did to parameters is folded like anything else that a rule wrote."""
     for node in exported.graph_module.graph.nodes:
-        if SOURCE_FILE in (node.meta.get("stack_trace") or ""):
+        if wrote(node.meta.get("stack_trace")):
             node.meta.setdefault(EMITTED, "a rewritten forward")

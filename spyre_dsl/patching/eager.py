@@ -20,8 +20,10 @@ from spyre_dsl.patching.overloads import PlannedCall
 from spyre_dsl.patching.writing import ExpressionWriter, refused
 
 
-SOURCE_FILE = __file__
-"""Stands in the stack trace of every op that is traced through this file."""
+def wrote(stack_trace: str | None) -> bool:
+    """Whether an op with this stack trace was written by a rule's forward (torch keeps the frames called ``forward``)."""
+    frames = (stack_trace or "").split('File "')
+    return frames[-1].startswith(__file__)
 
 
 class EagerWriter(ExpressionWriter):
@@ -67,6 +69,10 @@ class ProgramForward:
     stack: Stack | None
 
     def __call__(self, module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(module, args, kwargs)
+
+    def forward(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One call of the module; ops are traced from here."""
         names = _arguments(type(module).forward, module, args, kwargs)
         environment = Environment(self.config, self.stack, module)
         writer = EagerWriter(environment, self.label, _first_float(names.values()))
@@ -89,6 +95,10 @@ class ParametersForward:
     inner: Callable[..., Any]
 
     def __call__(self, module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(module, args, kwargs)
+
+    def forward(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One call of the module; ops are traced from here."""
         held = module._parameters
         writer = EagerWriter(Environment(self.config, self.stack, module), self.label, _first_float(held.values()))
         for line in self.rewrite.let:
@@ -113,6 +123,29 @@ class ParametersForward:
             return self.inner(module, *args, **kwargs)
         finally:
             held.update(own)
+
+
+@dataclass(frozen=True)
+class BlockForward:
+    """What a building block made of a module's forward."""
+
+    label: str
+    function: Callable[..., Any]
+    arguments: tuple[tuple[str, Any], ...]
+
+    def __call__(self, module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        return self.function(module, *args, **kwargs)
+
+
+RewrittenForward = (ProgramForward, ParametersForward, BlockForward)
+"""The forwards that rules give to modules."""
+
+
+def family_of(forward: Any) -> Any:
+    """Equal for forwards that one rule gave to two modules with equal arguments; None for what no rule made."""
+    if not isinstance(forward, RewrittenForward):
+        return None
+    return (forward.label, repr(getattr(forward, "arguments", ())))
 
 
 def _arguments(

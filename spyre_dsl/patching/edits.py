@@ -21,7 +21,7 @@ from spyre_dsl.matching.evaluate import evaluate
 from spyre_dsl.matching.no_match import EvaluationProblem
 from spyre_dsl.matching.rules import Match
 from spyre_dsl.matching.scope import MatchContext
-from spyre_dsl.patching.eager import ParametersForward, ProgramForward
+from spyre_dsl.patching.eager import BlockForward, ParametersForward, ProgramForward
 from spyre_dsl.patching.errors import RewriteError
 from spyre_dsl.patching.journal import Journal
 from spyre_dsl.patching.site import Site
@@ -69,7 +69,8 @@ class ModelEdit:
         if isinstance(self.rewrite, ParametersRewrite):
             return ParametersForward(self.rewrite, self.label, context.config, context.stack, inner)
         arguments = {line.name: self._value(line, context) for line in self.rewrite.arguments}
-        return find_block(self.rewrite.block).build(module, inner, arguments)
+        function = find_block(self.rewrite.block).build(module, inner, arguments)
+        return BlockForward(self.label, function, tuple(arguments.items()))
 
     def _attributes(self, module: torch.nn.Module, context: MatchContext, journal: Journal) -> None:
         for line in self.rewrite.values:

@@ -12,6 +12,7 @@ import torch
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.patching.anatomy import anatomy, paths_in_scope
 from spyre_dsl.patching.builder import EntryBuilder
+from spyre_dsl.patching.eager import family_of
 from spyre_dsl.patching.entry import GraphTable
 from spyre_dsl.patching.errors import ExportError, RewriteError
 from spyre_dsl.patching.export_owner import example_of
@@ -108,13 +109,10 @@ class Preparation:
         raise ExportError(text)
 
     def _edited_inside(self, path: str) -> Hashable:
-        """The forwards that rules gave to modules inside: they are equal objects only for equal rules and settings."""
-        found = []
-        for name, module in self.model.get_submodule(path).named_modules():
-            held = getattr(vars(module).get("forward"), "__func__", None)
-            if held is not None:
-                found.append((name, getattr(held, "label", id(held))))
-        return tuple(found)
+        """The forwards that rules gave to modules inside."""
+        modules = self.model.get_submodule(path).named_modules()
+        forwards = ((name, getattr(vars(module).get("forward"), "__func__", None)) for name, module in modules)
+        return tuple((name, family_of(forward)) for name, forward in forwards if forward is not None)
 
 
 def _counts(fired: Counter[str]) -> str:

@@ -30,7 +30,7 @@ def adapters(*texts: str) -> AdapterSet:
     loaded = []
     for place, text in enumerate(texts):
         result = load_text(text, f"{place}.yaml")
-        assert result.adapter is not None, result.diagnostics
+        assert result.adapter is not None and not result.diagnostics, result.diagnostics
         loaded.append(result.adapter)
     return AdapterSet(tuple(loaded))
 
