@@ -46,6 +46,18 @@ def test_an_unknown_name_gets_the_nearest_and_all():
         load_stack("2026-6")
 
 
+def test_a_day_names_the_facts_as_they_stood_then():
+    july = load_stack("2026-07-20")
+    assert (july.name, july.date, july.numerics.sdpa) == ("2026-07-20", date(2026, 7, 20), "flash")
+    assert dataclasses.replace(load_stack("2026-06-24"), name="2026-06", title=JUNE.title) == JUNE
+
+
+@pytest.mark.parametrize("day", ["2024-01-01", "2026-12-01", "2026-13-01"])
+def test_a_day_outside_the_facts_is_no_stack(day):
+    with pytest.raises(UnknownStack, match="or give a day from 2025-11-21 to 2026-09-24"):
+        load_stack(day)
+
+
 def test_stacks_are_frozen_and_copied_by_reference():
     with pytest.raises(dataclasses.FrozenInstanceError):
         JUNE.name = "other"

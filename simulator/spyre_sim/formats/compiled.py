@@ -85,7 +85,7 @@ def add_stick(stick: Any, factor: Any, lanes: Any) -> None:
         lanes[j] = rounded(lanes[j] + pair)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@_jit
 def sum_row(row: Any, factor: Any, lanes: Any) -> Any:
     """The sum of row[c] * factor as the device adds it; see `sums.sum_rows`.
 

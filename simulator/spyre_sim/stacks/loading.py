@@ -24,6 +24,7 @@ from .yaml_files import read_mapping
 
 FOLDER = Path(__file__).parent
 DEFAULT = "2026-06"
+FIRST_DAY, LAST_DAY = date(2025, 11, 21), date(2026, 9, 24)  # of the snapshots that the facts come from
 
 
 class StackError(ValueError):
@@ -48,16 +49,32 @@ def stack_names() -> tuple[str, ...]:
 def load_stack(name_or_path: str | os.PathLike[str] | Stack = DEFAULT) -> Stack:
     """The profile of that name, or in that file; a Stack is returned as it is.
 
-    Raises UnknownStack for a name that does not exist and StackError for a file with problems in it.
+    A day, "2026-07-20", is the name of the public facts as they stood then. Raises UnknownStack for a name that does
+    not exist or a day outside the facts, and StackError for a file with problems in it.
     """
     if isinstance(name_or_path, Stack):
         return name_or_path
     text = os.fspath(name_or_path)
     if text in stack_names():
         return _load_named(text)
+    day = _day(text)
+    if day is not None and FIRST_DAY <= day <= LAST_DAY:
+        return _load_day(day)
     if isinstance(name_or_path, str) and not _looks_like_a_file(text):
         raise UnknownStack(_unknown(text))
     return _load_file(Path(text))
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if len(text) == len("2026-06-24") else None
+    except ValueError:
+        return None
+
+
+@cache
+def _load_day(day: date) -> Stack:
+    return _build([{"name": str(day), "date": day, "title": f"The public facts of {day}", "extends": "facts"}])
 
 
 def _looks_like_a_file(text: str) -> bool:
@@ -67,7 +84,10 @@ def _looks_like_a_file(text: str) -> bool:
 def _unknown(name: str) -> str:
     near = get_close_matches(name, stack_names(), n=1, cutoff=0.4)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"no stack profile {name!r}{hint} There are {', '.join(stack_names())}, or give the path of a .yaml file."
+    return (
+        f"no stack profile {name!r}{hint} There are {', '.join(stack_names())}; "
+        f"or give a day from {FIRST_DAY} to {LAST_DAY}, or the path of a .yaml file."
+    )
 
 
 @cache
