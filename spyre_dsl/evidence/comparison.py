@@ -1,10 +1,11 @@
 """Are two results the same real number?
 
 Where two float64 results differ by more than a few units in the last place, the question is how much rounding may
-move them, and that is measured: each side is computed again in float32, which rounds ``2**29`` times coarser (large numbers
-that cancel inside show there), and from inputs that are off by ``SHAKE`` (results that the inputs hardly determine
-show there). Two results of one real number stay within a few times what these explain. Anything more is a difference
-between the formulas. Infinities must agree in place and sign, and NaNs in place; ``0`` and ``-0`` are the same number.
+move them, and that is measured: each side is computed again in float32, which rounds ``2**29`` times coarser (large
+numbers that cancel inside show there), and from inputs that are off by ``SHAKE`` (results that the inputs hardly
+determine show there). Two results of one real number stay within a few times what these explain. Anything more is a
+difference between the formulas. Infinities must agree in place and sign, and NaNs in place; ``0`` and ``-0`` are the
+same number.
 """
 
 from __future__ import annotations

@@ -20,8 +20,25 @@ from spyre_dsl.evidence.tensors import PlainTensors, Tensors
 from spyre_dsl.language.adapter import Let
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS
 from spyre_dsl.language.syntax import (
-    COMPARE_OPS, OPERATOR_OPS, Attribute, Binary, Boolean, Call, Capture, Compare, Conditional, Expression, Index,
-    ListExpression, Logical, Name, NoneLiteral, Number, Program, String, Unary,
+    COMPARE_OPS,
+    OPERATOR_OPS,
+    Attribute,
+    Binary,
+    Boolean,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    Program,
+    String,
+    Unary,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import BindingProblem, bind, find_op
 

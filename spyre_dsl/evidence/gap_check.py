@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as functional
 from torch.utils import _pytree as pytree
 
-from spyre_dsl.evidence.results import Finding, Outcome, failed, ok, skipped
+from spyre_dsl.evidence.results import Finding, failed, ok, skipped
 
 RIGHT_COSINE: Final = 0.999
 RIGHT_ERROR: Final = 0.02
@@ -113,12 +113,3 @@ def _judge_tensor(mine: torch.Tensor, wanted: torch.Tensor) -> Run:
     scale = wanted.abs().max().clamp(min=1e-30)
     return Run((), float(cosines.where(~both_zero, 1.0).min()), float((mine - wanted).abs().max() / scale))
 
-
-def adapter_gap(findings: Mapping[str, Finding]) -> Finding:
-    """The verdict over an adapter's tests: at least one of them must show its gap, none may fail."""
-    if any(finding.outcome is Outcome.FAILED for finding in findings.values()):
-        return failed("a test fails")
-    shown = [name for name, finding in findings.items() if finding.outcome is Outcome.OK]
-    if shown:
-        return ok(f"shown by {len(shown)} of {len(findings)} tests")
-    return failed("no test shows the gap", *(f"{name}: {finding.summary}" for name, finding in findings.items()))

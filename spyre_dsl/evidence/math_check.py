@@ -8,10 +8,10 @@ the smallest variant on which the claim is false.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from spyre_dsl.evidence.claims import check_site
 from spyre_dsl.evidence.matched import MatchedSite, claimed_sites
@@ -22,8 +22,11 @@ from spyre_dsl.evidence.variants import variants
 from spyre_dsl.graphs.capture import CaptureError, capture
 from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
 
-SHAPES = 6
-"""How many variants of a test are captured."""
+SHAPES: Final = 6
+"""On how many variants of a test a claim is tried."""
+
+CAPTURES: Final = 12
+"""How many variants are captured at most to find those: the rule's guards may not hold for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +40,29 @@ class Effort:
 def check_math(adapter: Adapter, case: TestCase, stack: Any, effort: Effort) -> Finding:
     """Try the claim of every rule of ``adapter`` that matches in a variant of ``case``."""
     seed = effort.seed + zlib.crc32((case.name or "").encode()) % 10_000
-    cases = sorted(islice(variants(case, {"stack": stack}, seed), SHAPES), key=_elements)
-    tried = shapes = 0
-    for each in cases:
-        sites = _sites(adapter, each, stack)
-        shapes += bool(sites)
-        share = max(1, effort.trials // (len(cases) * max(1, len(sites))))
+    found = sorted(_matched_variants(adapter, case, stack, seed), key=lambda variant: _elements(variant[0]))
+    tried = 0
+    rules: set[str] = set()
+    for each, sites in found:
+        share = max(1, effort.trials // (len(found) * len(sites)))
         for place, matched in enumerate(sites):
             made, wrong = _try(matched, seed + 1000 * place, share, first=tried)
             tried += made
+            rules.add(matched.rule.name)
             if wrong is not None:
                 return _failure(matched, each, wrong, tried)
-    return ok(f"{tried} trials", trials=tried, shapes=shapes) if tried else skipped("no claim to check")
+    if not tried:
+        return skipped("no claim to check")
+    return ok(f"{tried} trials", trials=tried, shapes=len(found), rules=tuple(sorted(rules)))
+
+
+def _matched_variants(
+    adapter: Adapter, case: TestCase, stack: Any, seed: int
+) -> Iterator[tuple[TestCase, Sequence[MatchedSite]]]:
+    """Variants of ``case`` in which a rule with a claim matches, up to ``SHAPES`` of them."""
+    captured = islice(variants(case, {"stack": stack}, seed), CAPTURES)
+    every = ((each, _sites(adapter, each, stack)) for each in captured)
+    return islice((variant for variant in every if variant[1]), SHAPES)
 
 
 def _try(matched: MatchedSite, seed: int, trials: int, first: int) -> tuple[int, Counterexample | None]:

@@ -154,13 +154,15 @@ def _argument(found: Any, name: str, value: Any) -> Any:
 
 def _config_class(found: Any, name: str) -> Any:
     """The class of a constructor's config: as annotated, else the one config that the class's own file imports."""
-    wanted = inspect.signature(found).parameters[name].annotation if name in inspect.signature(found).parameters else None
+    parameter = inspect.signature(found).parameters.get(name)
+    wanted = parameter.annotation if parameter is not None else None
     if isinstance(wanted, str):
         wanted = getattr(sys.modules[found.__module__], wanted, None)
     if inspect.isclass(wanted) and wanted is not inspect.Parameter.empty:
         return wanted
-    around = vars(sys.modules[found.__module__]).items()
-    configs = [item for key, item in around if key.endswith("Config") and inspect.isclass(item) and key != "PreTrainedConfig"]
+    around = vars(sys.modules[found.__module__])
+    names = [key for key in around if key.endswith("Config") and key.lower() != "pretrainedconfig"]
+    configs = [around[key] for key in names if inspect.isclass(around[key])]
     if len(configs) != 1:
         raise TestModelError(f"`{found.__name__}` does not say which class its `{name}` has")
     return configs[0]

@@ -53,11 +53,12 @@ class Finding:
     counterexample: Counterexample | None = None
     trials: int = 0
     shapes: int = 0
+    rules: tuple[str, ...] = ()
 
 
-def ok(summary: str, *, trials: int = 0, shapes: int = 0) -> Finding:
-    """A check that holds."""
-    return Finding(Outcome.OK, summary, trials=trials, shapes=shapes)
+def ok(summary: str, *, trials: int = 0, shapes: int = 0, rules: tuple[str, ...] = ()) -> Finding:
+    """A check that holds; ``rules`` are those that it was about."""
+    return Finding(Outcome.OK, summary, trials=trials, shapes=shapes, rules=rules)
 
 
 def failed(summary: str, *details: str, counterexample: Counterexample | None = None, trials: int = 0) -> Finding:
@@ -89,6 +90,20 @@ class TestReport:
     def passed(self) -> bool:
         """Whether no check failed."""
         return all(finding.outcome is not Outcome.FAILED for finding in (self.fires, self.math, self.gap))
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterReport:
+    """An adapter's tests, and what is wrong with it as a whole (``findings``, all failures)."""
+
+    adapter: str
+    tests: tuple[TestReport, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every test passed and nothing else was found."""
+        return not self.findings and all(test.passed for test in self.tests)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from spyre_dsl.evidence.expressions import EvaluationError, Scope, evaluate
 from spyre_dsl.evidence.gap_check import check_gap
 from spyre_dsl.evidence.math_check import Effort, check_math
 from spyre_dsl.evidence.models_of_tests import TestModel, TestModelError, build, expression_module, floating_dtype
-from spyre_dsl.evidence.results import Finding, Outcome, TestReport, failed, ok, skipped
+from spyre_dsl.evidence.results import AdapterReport, Finding, Outcome, TestReport, failed, ok, skipped
 from spyre_dsl.evidence.tensors import LiftedTensors
 from spyre_dsl.graphs.capture import capture
 from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
@@ -34,21 +34,39 @@ class Options:
     gap: bool = True
 
 
-def test_name(case: TestCase, place: int) -> str:
-    """What a test is called in reports: its own name, or its place in the file (from 1)."""
-    return case.name or f"test {place}"
+def chosen_tests(adapter: Adapter, rule: str | None = None) -> tuple[tuple[str, TestCase], ...]:
+    """An adapter's tests with their names (their place in the file, from 1, where they have none).
+
+    With ``rule``, only those that concern it: a test that names no rule concerns all.
+    """
+    named = ((case.name or f"test {place}", case) for place, case in enumerate(adapter.tests, 1))
+    return tuple((name, case) for name, case in named if rule is None or not case.fires or rule in case.fires)
 
 
-def run_adapter(adapter: Adapter, options: Options, rule: str | None = None) -> Iterator[TestReport]:
-    """The reports of an adapter's tests, one after the other; with ``rule`` only of those that concern it."""
-    for place, case in enumerate(adapter.tests, 1):
-        if rule is None or concerns(case, rule):
-            yield run_test(adapter, case, test_name(case, place), options)
+def run_adapter(adapter: Adapter, options: Options, rule: str | None = None) -> AdapterReport:
+    """All tests of an adapter (with ``rule``, those that concern it), and what is wrong with it as a whole."""
+    tests = tuple(run_test(adapter, case, name, options) for name, case in chosen_tests(adapter, rule))
+    return AdapterReport(adapter.name, tests, adapter_findings(adapter, tests, options, rule))
 
 
-def concerns(case: TestCase, rule: str) -> bool:
-    """Whether a test speaks of ``rule``: one that names no rule speaks of all."""
-    return not case.fires or rule in case.fires
+def adapter_findings(
+    adapter: Adapter, tests: Sequence[TestReport], options: Options, rule: str | None = None
+) -> tuple[Finding, ...]:
+    """What no single test can tell: a gap that none of them shows, a claim that none of them tried.
+
+    Empty while a test fails, which is to be mended first, and for a part of an adapter.
+    """
+    if rule is not None or not all(test.passed for test in tests):
+        return ()
+    found = []
+    if options.gap and not any(test.gap.outcome is Outcome.OK for test in tests):
+        seen = (f"{test.test}: {test.gap.summary}" for test in tests)
+        found.append(failed(f"no test shows the gap on {options.stack}", *seen))
+    tried = {name for test in tests for name in test.math.rules}
+    untried = [each.name for each in adapter.rules if each.math is not None and each.name not in tried]
+    if untried:
+        found.append(failed(f"no test tries the math claim of {', '.join(untried)}"))
+    return tuple(found)
 
 
 def run_test(adapter: Adapter, case: TestCase, name: str, options: Options) -> TestReport:
@@ -155,10 +173,3 @@ def _place(adapter: Adapter, case: TestCase) -> tuple[str, int]:
     if adapter.source is None:
         return "", 0
     return adapter.source.name, adapter.source.position(case.span.start).line
-
-
-def gap_verdict(adapter: Adapter, reports: Sequence[TestReport]) -> Finding:
-    """Whether an adapter's tests show its gap: one that bridges nothing has no business in the set."""
-    from spyre_dsl.evidence.gap_check import adapter_gap
-
-    return adapter_gap({report.test: replace(report.gap) for report in reports if report.gap.summary != "not asked for"})

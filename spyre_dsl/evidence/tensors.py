@@ -3,8 +3,9 @@
 *Plain* tensors have their declared dtypes and torch's rounding: that is what a test's model runs with.
 
 *Lifted* tensors stand for real numbers. Each carries its value in one wide floating dtype (float64) beside a tensor on
-the meta device that has the dtype it was declared with. A conversion between floating dtypes is then the identity on the value, as it is on real numbers, while ``dtype(x)``
-and ``finfo_min(dtype(x))`` still say what they would say in the model.
+the meta device that has the dtype it was declared with. A conversion between floating dtypes is then the identity on
+the value, as it is on real numbers, while ``dtype(x)`` and ``finfo_min(dtype(x))`` still say what they say in the
+model.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class PlainTensors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lifted:
-    """A tensor of real numbers: ``value`` holds them, ``declared`` (meta) the shape and dtype they have in the model."""
+    """A tensor of real numbers: ``value`` holds them, ``declared`` (meta) their shape and dtype in the model."""
 
     value: torch.Tensor
     declared: torch.Tensor
