@@ -45,12 +45,18 @@ def add_parser(subparsers: Any) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="a file, a folder of *.yaml and *.yml files, or - for standard input")
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a file, a folder of *.yaml and *.yml files, or - for standard input"
+    )
     parser.add_argument("--format", choices=FORMATS, default="text", help="how to print the findings (text)")
-    parser.add_argument("--select", metavar="CODES", action="append", help="report these codes only; SD3 means all that start so")
+    parser.add_argument(
+        "--select", metavar="CODES", action="append", help="report these codes only; SD3 means all that start so"
+    )
     parser.add_argument("--ignore", metavar="CODES", action="append", help="do not report these codes")
     parser.add_argument("--strict", action="store_true", help="turn warnings into errors")
-    parser.add_argument("--deep", action="store_true", help="compare module classes and config keys with the installed transformers")
+    parser.add_argument(
+        "--deep", action="store_true", help="compare module classes and config keys with the installed transformers"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

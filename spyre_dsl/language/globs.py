@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 
 def _intersect(a: Sequence[str], b: Sequence[str], many: str, one: Callable[[str, str], bool]) -> bool:
-    """Whether some sequence matches both; ``many`` stands for any number of items, other items are compared with ``one``."""
+    """Whether some sequence matches both; ``many`` stands for any number of items, ``one`` compares the others."""
     row = [True] + [False] * len(b)
     for j, item in enumerate(b, 1):
         row[j] = row[j - 1] and item == many

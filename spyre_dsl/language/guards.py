@@ -247,7 +247,12 @@ def _remainders_agree(numbers: dict[tuple[tuple[Term, Number], ...], _Domain]) -
         term = key[0][0]
         if len(key) == 1 and isinstance(term, Host) and term.function == "%":
             divisor = value_of(term.args[1])
-            if isinstance(divisor, Linear) and divisor.known and isinstance(divisor.constant, int) and divisor.constant > 0:
+            if (
+                isinstance(divisor, Linear)
+                and divisor.known
+                and isinstance(divisor.constant, int)
+                and divisor.constant > 0
+            ):
                 remainders.setdefault(term.args[0], []).append((divisor.constant, domain))
     for term, asked in remainders.items():
         whole = numbers.get(((term, 1),))
@@ -287,5 +292,3 @@ def _consistent(atoms: list[_Atom]) -> bool:
         elif not facts.compare(atom.operator, atom.left, atom.right):
             return False
     return facts.consistent()
-
-

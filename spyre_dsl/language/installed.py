@@ -16,7 +16,8 @@ from spyre_dsl.language.diagnostics import SpyreDslError
 
 _CLASS = re.compile(r"^class\s+(\w+)", re.MULTILINE)
 _KEY = re.compile(
-    r"""^[ ]{4}([a-z]\w*)[ ]*[:=]|^\s+self\.([a-z]\w*)[ ]*(?::[^=\n]+)?=(?!=)|["']([a-z]\w*)["'][ ]*:[ ]*["']\w+["']""", re.MULTILINE
+    r"""^[ ]{4}([a-z]\w*)[ ]*[:=]|^\s+self\.([a-z]\w*)[ ]*(?::[^=\n]+)?=(?!=)|["']([a-z]\w*)["'][ ]*:[ ]*["']\w+["']""",
+    re.MULTILINE,
 )
 """A key is a field of a config class, an attribute that its constructor sets, or an entry of its ``attribute_map``."""
 

@@ -10,8 +10,21 @@ from collections.abc import Mapping
 
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS
 from spyre_dsl.language.syntax import (
-    Attribute, Binary, Boolean, Call, Compare, Conditional, Expression, Index, ListExpression, Logical, Name, NoneLiteral,
-    Number, String, Unary,
+    Attribute,
+    Binary,
+    Boolean,
+    Call,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    String,
+    Unary,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import find_op
 
@@ -32,8 +45,8 @@ _ACCEPTED: Mapping[str, frozenset[str]] = {
 
 ARTICLES: Mapping[str, str] = {
     "tensor": "a tensor", "tensors": "a list of tensors", "value": "a tensor or a number", "number": "a number",
-    "int": "an int", "ints": "an int or a list of ints", "bool": "true or false", "dtype": "a dtype", "string": "a string",
-    "none": "none", "float": "a float", "list": "a list", "any": "anything",
+    "int": "an int", "ints": "an int or a list of ints", "bool": "true or false", "dtype": "a dtype",
+    "string": "a string", "none": "none", "float": "a float", "list": "a list", "any": "anything",
 }  # fmt: skip
 """Each kind with its article, for messages."""
 

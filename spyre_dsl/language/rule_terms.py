@@ -10,10 +10,10 @@ from spyre_dsl.language.lazy import lazy
 from spyre_dsl.language.syntax import Broken, walk
 from spyre_dsl.language.terms import UNKNOWN, App, Host, Term, Terms, TooLarge, Var, children_of, substitute, subterms
 
-
 _FLOAT_ARGUMENTS = {
-    "scaled_dot_product_attention": 3, "layer_norm": 1, "rms_norm": 1, "group_norm": 1, "batch_norm": 1, "gelu": 1, "silu": 1,
-    "softmax": 1, "log_softmax": 1, "linear": 2, "softplus": 1, "mish": 1, "elu": 1, "conv1d": 2, "conv2d": 2,
+    "scaled_dot_product_attention": 3, "layer_norm": 1, "rms_norm": 1, "group_norm": 1, "batch_norm": 1, "gelu": 1,
+    "silu": 1, "softmax": 1, "log_softmax": 1, "linear": 2, "softplus": 1, "mish": 1, "elu": 1, "conv1d": 2,
+    "conv2d": 2,
 }  # fmt: skip
 """Ops whose first arguments, so many of them, are floating-point tensors."""
 
@@ -57,7 +57,9 @@ class RuleTerms:
         """The variables that stand for tensors (or for tensors and numbers)."""
         kinds = self._terms.kinds
         names = (part.name for part in subterms(self.pattern) if isinstance(part, Var))
-        return frozenset(name for name in names if kinds.get(name[len(self._prefix) :], "tensor") in ("tensor", "value"))
+        return frozenset(
+            name for name in names if kinds.get(name[len(self._prefix) :], "tensor") in ("tensor", "value")
+        )
 
     @lazy
     def constants(self) -> frozenset[str]:
@@ -160,5 +162,3 @@ def specificity(rule: RuleTerms) -> tuple[int, int, int]:
     conditions = len(match.where) + len(match.config) + (match.module is not None) + (match.path is not None)
     letters = sum(len(glob.replace("*", "")) for glob in (match.module, match.path) if glob)
     return parts, conditions, letters
-
-

@@ -61,7 +61,7 @@ def _scalar(value: object) -> bool:
 
 
 def narrower(a: RuleTerms, b: RuleTerms, names: Mapping[str, Term]) -> bool:
-    """Whether all conditions of ``b`` are among those of ``a``; ``names`` renames the captures of ``b`` to those of ``a``."""
+    """Whether all conditions of ``b`` are among those of ``a``; ``names``: what ``a`` calls the captures of ``b``."""
     one, other = a.rule.match, b.rule.match
     guards = set(a.guards)
     if any(substitute(guard, names) not in guards for guard in b.guards):

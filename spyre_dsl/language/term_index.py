@@ -2,8 +2,8 @@
 
 Every term is filed under what it demands at each position: the op or the literal that stands there, or anything. A
 position is the chain of ops and arguments that leads to it, so that terms with another op on the way are never
-looked at. The operands of a commutative op are filed as a pair. A query takes the position where the fewest terms come into
-question.
+looked at. The operands of a commutative op are filed as a pair. A query takes the position where the fewest terms
+come into question.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TermIndex(Generic[T]):
         self._count = 0
 
     def add(self, term: App, item: T, extra: Mapping[Hashable, Sequence[Hashable]] | None = None) -> None:
-        """Files ``item`` under ``term``; ``extra`` are demands of other kinds (config values), one of which must be met."""
+        """Files ``item`` under ``term``; ``extra`` are demands of other kinds (config values), by name."""
         entry = (self._count, item)
         self._count += 1
         for position, key in demands(term):
@@ -54,9 +54,7 @@ class TermIndex(Generic[T]):
         found = {number: item for entries in best for number, item in entries}
         return [found[number] for number in sorted(found)]
 
-    def _choices(
-        self, term: App, extra: Mapping[Hashable, Sequence[Hashable]]
-    ) -> Iterator[list[list[tuple[int, T]]]]:
+    def _choices(self, term: App, extra: Mapping[Hashable, Sequence[Hashable]]) -> Iterator[list[list[tuple[int, T]]]]:
         for position, key in demands(term):
             if key is _ANY:
                 continue

@@ -26,18 +26,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from spyre_dsl.language.guards import satisfiable
 from spyre_dsl.language.rule_terms import RuleTerms, all_variables
 from spyre_dsl.language.scopes import scopes_disjoint
-from spyre_dsl.language.guards import satisfiable
 from spyre_dsl.language.term_index import TermIndex
 from spyre_dsl.language.terms import App, Composite, Seq, Term, Var, substitute, subterms
 from spyre_dsl.language.unification import expanded, generalizes, unifier
 from spyre_dsl.language.values import reduced
 
 UNSUPPORTED: Final[Mapping[str, frozenset[str]]] = {
-    "2026-06": frozenset("pow sin cos cumsum tril triu argmax arange embedding index index_put scatter topk sort".split()),
+    "2026-06": frozenset(
+        "pow sin cos cumsum tril triu argmax arange embedding index index_put scatter topk sort".split()
+    ),
 }
-"""Ops that a stack computes wrongly, not at all, or on the host only (facts S51, E24, O5): what rules are there to remove."""
+"""Ops that a stack computes wrongly, not at all, or on the host only (facts S51, E24, O5)."""
 
 DEFAULT_STACK: Final = "2026-06"
 
@@ -212,7 +214,7 @@ def _unbroken(component: Sequence[RuleTerms], graph: Graph, bad: frozenset[str])
 
 
 def _lowered(rules: Sequence[RuleTerms], bad: frozenset[str]) -> set[RuleTerms]:
-    """The rules that lower the first measure that all of them keep or lower and one of them lowers; none without one."""
+    """The rules that lower the first measure that none of them raises and one of them lowers; none without one."""
     roots = sorted({rule.pattern.op for rule in rules if isinstance(rule.pattern, App)})
     for heavy in (bad, frozenset[str](), *(frozenset({op}) for op in roots)):
         changes = {rule: _change(rule, heavy) for rule in rules}

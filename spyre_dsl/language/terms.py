@@ -13,8 +13,24 @@ from typing import Union
 
 from spyre_dsl.language.functions import FUNCTIONS
 from spyre_dsl.language.syntax import (
-    OPERATOR_OPS, Attribute, Binary, Boolean, Call, Capture, Compare, Conditional, Expression, Index, ListExpression, Logical,
-    Name, NoneLiteral, Number, String, Unary, Wildcard,
+    OPERATOR_OPS,
+    Attribute,
+    Binary,
+    Boolean,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    String,
+    Unary,
+    Wildcard,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import Op, Parameter, bind, find_op
 
@@ -79,8 +95,11 @@ UNKNOWN = Host("unknown")
 MAX_TERMS = 2_000
 """The largest term that is reasoned about; ``let`` names can stand for exponentially large ones."""
 
-DIMENSIONS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "source", "destination", "dimension"})
+DIMENSIONS = frozenset(
+    {"dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "source", "destination", "dimension"}
+)
 """Parameters that name dimensions: ``-1`` may be the same as ``3``, and ``dim=1`` is ``dim=[1]``."""
+
 
 class TooLarge(Exception):
     """The term would have more than ``MAX_TERMS`` parts."""
@@ -170,13 +189,20 @@ class Terms:
         bound = bind(op, node.args, [(keyword.name, keyword.value) for keyword in node.keywords])
         if not isinstance(bound, dict):
             return UNKNOWN
-        return _canonical(op, tuple(self._argument(parameter, bound.get(parameter.name)) for parameter in op.parameters))
+        return _canonical(
+            op, tuple(self._argument(parameter, bound.get(parameter.name)) for parameter in op.parameters)
+        )
 
     def _argument(self, parameter: Parameter, node: Expression | None) -> Term:
         if node is None:
             return Seq(()) if parameter.default == () else Lit(parameter.default)
         term = self.build(node, parameter.kind)
-        if parameter.kind == "ints" and parameter.name in DIMENSIONS and isinstance(term, Lit) and term.value is not None:
+        if (
+            parameter.kind == "ints"
+            and parameter.name in DIMENSIONS
+            and isinstance(term, Lit)
+            and term.value is not None
+        ):
             return Seq((term,))
         return term
 

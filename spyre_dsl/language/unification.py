@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spyre_dsl.language.terms import (
-    DIMENSIONS, UNKNOWN, App, Composite, Host, Lit, Seq, Sym, Term, Var, children_of, same_literal, subterms,
+    DIMENSIONS,
+    UNKNOWN,
+    App,
+    Composite,
+    Host,
+    Lit,
+    Seq,
+    Sym,
+    Term,
+    Var,
+    children_of,
+    same_literal,
+    subterms,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import OPS, Op
 
@@ -18,9 +30,10 @@ Substitution = Mapping[str, Term]
 MAX_STEPS = 5_000
 """How many pairs of terms one question may look at; commutative operands can be paired in exponentially many ways."""
 
-_NUMERIC = frozenset({"size", "rank", "numel", "users", "round_up", "min_of", "max_of", "len", "finfo_min", "finfo_max"}) | {
-    "+", "-", "*", "/", "//", "%", "**", "negate", "stack.stick",
-}  # fmt: skip
+_NUMERIC = frozenset(
+    "size rank numel users round_up min_of max_of len finfo_min finfo_max + - * / // % ** negate stack.stick".split()
+)
+"""Host functions that give numbers."""
 
 
 class _GaveUp(Exception):
@@ -28,7 +41,7 @@ class _GaveUp(Exception):
 
 
 class _Unifier:
-    """One question. ``rigid`` variables stand for themselves only; with any, plain values must be the same to be equal."""
+    """One question. ``rigid`` variables stand for themselves; where ``strict``, plain values must be the same."""
 
     def __init__(self, rigid: frozenset[str] = frozenset(), *, strict: bool = False) -> None:
         self.rigid = rigid

@@ -225,15 +225,15 @@ def reduced(term: Term) -> Term:
 
 
 _SAME_SHAPE = frozenset(
-    "neg abs sign square sqrt rsqrt reciprocal exp exp2 expm1 log log1p sin cos tanh sigmoid erf relu gelu silu softplus "
-    "softmax log_softmax layer_norm rms_norm masked_fill to type_as tril triu cumsum floor ceil round clamp dropout "
-    "contiguous clone detach logical_not bitwise_not isnan isinf full_like zeros_like ones_like".split()
+    "neg abs sign square sqrt rsqrt reciprocal exp exp2 expm1 log log1p sin cos tanh sigmoid erf relu gelu silu "
+    "softplus softmax log_softmax layer_norm rms_norm masked_fill to type_as tril triu cumsum floor ceil round clamp "
+    "dropout contiguous clone detach logical_not bitwise_not isnan isinf full_like zeros_like ones_like".split()
 )
 """Ops whose result has the shape of their first argument."""
 
 _SAME_DTYPE = frozenset(
-    "neg abs sign square sqrt rsqrt reciprocal exp exp2 expm1 log log1p sin cos tanh sigmoid erf relu gelu silu softplus "
-    "layer_norm rms_norm masked_fill tril triu floor ceil round clamp dropout contiguous clone detach reshape "
+    "neg abs sign square sqrt rsqrt reciprocal exp exp2 expm1 log log1p sin cos tanh sigmoid erf relu gelu silu "
+    "softplus layer_norm rms_norm masked_fill tril triu floor ceil round clamp dropout contiguous clone detach reshape "
     "transpose permute expand unsqueeze squeeze slice select narrow pad repeat flip matmul linear bmm mm sort "
     "scaled_dot_product_attention index index_select gather scatter flatten unflatten t add sub mul div".split()
 )
@@ -244,7 +244,16 @@ _TRUTH_VALUES = frozenset(
 )
 """Ops whose result is of dtype bool."""
 
-_DTYPE_ARGUMENT = {"to": 1, "zeros": 1, "ones": 1, "full": 2, "arange": 3, "softmax": 2, "log_softmax": 2, "full_like": 2}
+_DTYPE_ARGUMENT = {
+    "to": 1,
+    "zeros": 1,
+    "ones": 1,
+    "full": 2,
+    "arange": 3,
+    "softmax": 2,
+    "log_softmax": 2,
+    "full_like": 2,
+}
 """Where an op takes the dtype of its result."""
 
 
@@ -265,11 +274,13 @@ def _dtype(of: Composite | App, term: Host) -> Term:
 
 
 def _joined_dtype(a: Term, b: Term, term: Host) -> Term:
-    """The dtype of ``where``: of its tensor, if the other is a number; float32, if both are numbers, one with a point."""
+    """The dtype of ``where``: that of its tensor; float32, if both are numbers, one of them with a point."""
     numbers = [isinstance(side, (Lit, Host)) for side in (a, b)]
     if all(numbers):
         pointed = any(isinstance(side, Lit) and isinstance(side.value, float) for side in (a, b))
-        computed = any(isinstance(side, Host) and side.function in ("finfo_min", "finfo_max", "negate") for side in (a, b))
+        computed = any(
+            isinstance(side, Host) and side.function in ("finfo_min", "finfo_max", "negate") for side in (a, b)
+        )
         return Sym("float32") if pointed or computed else term
     if any(numbers):
         return simplify(Host("dtype", (b if numbers[0] else a,)))

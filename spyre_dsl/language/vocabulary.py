@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The ops that rule files can name, with the signatures that PyTorch's documentation prints.
 
 Everything is read from one table of plain text, so that ``lint`` knows torch's ops without importing torch;
@@ -44,9 +45,7 @@ class _Required:
 
 REQUIRED: Final = _Required()
 
-KINDS: Final = frozenset(
-    {"tensor", "tensors", "value", "number", "int", "ints", "bool", "dtype", "string", "any"}
-)
+KINDS: Final = frozenset({"tensor", "tensors", "value", "number", "int", "ints", "bool", "dtype", "string", "any"})
 """What an argument may be. ``value`` is a tensor or a number; ``ints`` one int or a list of ints; ``any`` is unchecked."""
 
 PLACEMENT_ARGUMENTS: Final = frozenset(

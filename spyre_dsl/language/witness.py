@@ -3,8 +3,24 @@
 from __future__ import annotations
 
 from spyre_dsl.language.syntax import (
-    Attribute, Binary, Boolean, Call, Capture, Compare, Conditional, Expression, Index, Keyword, ListExpression, Logical, Name,
-    NoneLiteral, Number, String, Unary, Wildcard,
+    Attribute,
+    Binary,
+    Boolean,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    Keyword,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    String,
+    Unary,
+    Wildcard,
 )  # fmt: skip
 from spyre_dsl.language.terms import App, Composite, Host, Lit, Seq, Sym, Term, Var
 from spyre_dsl.language.vocabulary import find_op

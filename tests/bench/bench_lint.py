@@ -20,7 +20,23 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema" / "adapter.schema.json"
 
-OPS = ("exp", "log", "sin", "cos", "tanh", "sigmoid", "erf", "rsqrt", "sqrt", "relu", "gelu", "silu", "abs", "neg", "floor")
+OPS = (
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "erf",
+    "rsqrt",
+    "sqrt",
+    "relu",
+    "gelu",
+    "silu",
+    "abs",
+    "neg",
+    "floor",
+)
 BINARY = ("add", "mul", "sub", "div", "fmod", "remainder", "pow")
 
 TEMPLATE = """\

@@ -88,7 +88,9 @@ def test_select_and_ignore(here: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
-def test_an_unknown_code_is_an_error_with_a_suggestion(option: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_code_is_an_error_with_a_suggestion(
+    option: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     put(here, cube=CLEAN)
     assert main(["lint", "cube.yaml", option, "SD2003"]) == 2
     assert capsys.readouterr().err == "error: unknown code `SD2003`; did you mean `SD203`?\n"
@@ -106,7 +108,8 @@ def test_what_cannot_be_read_is_said(here: Path, capsys: pytest.CaptureFixture[s
     assert main(["lint", "cub.yaml", "empty", "cube.yaml"]) == 2
     assert capsys.readouterr() == (
         "",
-        "error: no such file or folder: cub.yaml; did you mean cube.yaml?\nerror: no adapter files (*.yaml, *.yml) in empty\n",
+        "error: no such file or folder: cub.yaml; did you mean cube.yaml?\n"
+        "error: no adapter files (*.yaml, *.yml) in empty\n",
     )
 
 
@@ -119,7 +122,9 @@ def test_a_file_without_permission(here: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_deep_mode_knows_classes_and_keys(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    deep = CLEAN.replace('match: {op: "pow($x, 3)"}', 'match: {op: "pow($x, 3)", module: "*LlamaRMSNrom", config: {hidden_sise: 3}}')
+    deep = CLEAN.replace(
+        'match: {op: "pow($x, 3)"}', 'match: {op: "pow($x, 3)", module: "*LlamaRMSNrom", config: {hidden_sise: 3}}'
+    )
     put(here, cube=deep)
     assert main(["lint", "cube.yaml"]) == 0
     assert main(["lint", "cube.yaml", "--deep"]) == 1
@@ -143,7 +148,12 @@ def test_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "version": 1, "files": 1, "errors": 1, "warnings": 0,
     }  # fmt: skip
     (found,) = document["diagnostics"]
-    assert (found["code"], found["severity"], found["suggestion"], found["file"]) == ("SD203", "error", "pow", "cube.yaml")
+    assert (found["code"], found["severity"], found["suggestion"], found["file"]) == (
+        "SD203",
+        "error",
+        "pow",
+        "cube.yaml",
+    )
     assert (found["start"]["line"], found["start"]["column"], found["end"]["column"]) == (5, 18, 22)
     assert ERROR[found["start"]["offset"] : found["end"]["offset"]] == "powr"
     assert summary == "1 error in 1 file\n"
@@ -154,9 +164,10 @@ def test_github(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "odd,name:1.yaml").write_text(WARNING.replace("adapter: cube", "adapter: odd"))
     main(["lint", ".", "--format", "github", "--select", "SD203,SD507"])
     assert capsys.readouterr().out == (
-        "::error title=SD203,file=cube.yaml,line=5,col=18,endLine=5,endColumn=22::unknown op `powr` (did you mean `pow`?)\n"
-        "::warning title=SD507,file=odd%2Cname%3A1.yaml,line=5,col=5,endLine=5,endColumn=10::rule `odd` does not say how exact "
-        "it is (add `math: exact`, or `approximate` with a bound)\n"
+        "::error title=SD203,file=cube.yaml,line=5,col=18,endLine=5,endColumn=22::"
+        "unknown op `powr` (did you mean `pow`?)\n"
+        "::warning title=SD507,file=odd%2Cname%3A1.yaml,line=5,col=5,endLine=5,endColumn=10::"
+        "rule `odd` does not say how exact it is (add `math: exact`, or `approximate` with a bound)\n"
     )
 
 
@@ -170,17 +181,31 @@ SARIF_SHAPE = {
     },
     "additionalProperties": False,
     "definitions": {
-        "text": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}, "additionalProperties": False},
+        "text": {
+            "type": "object",
+            "required": ["text"],
+            "properties": {"text": {"type": "string"}},
+            "additionalProperties": False,
+        },
         "level": {"enum": ["none", "note", "warning", "error"]},
-        "artifact": {"type": "object", "properties": {"uri": {"type": "string", "format": "uri-reference"}}, "additionalProperties": False},
+        "artifact": {
+            "type": "object",
+            "properties": {"uri": {"type": "string", "format": "uri-reference"}},
+            "additionalProperties": False,
+        },
         "region": {
             "type": "object",
-            "properties": {n: {"type": "integer", "minimum": 1} for n in ("startLine", "startColumn", "endLine", "endColumn")},
+            "properties": {
+                n: {"type": "integer", "minimum": 1} for n in ("startLine", "startColumn", "endLine", "endColumn")
+            },
             "additionalProperties": False,
         },
         "physicalLocation": {
             "type": "object",
-            "properties": {"artifactLocation": {"$ref": "#/definitions/artifact"}, "region": {"$ref": "#/definitions/region"}},
+            "properties": {
+                "artifactLocation": {"$ref": "#/definitions/artifact"},
+                "region": {"$ref": "#/definitions/region"},
+            },
             "additionalProperties": False,
         },
         "location": {
@@ -207,7 +232,10 @@ SARIF_SHAPE = {
         "replacement": {
             "type": "object",
             "required": ["deletedRegion"],
-            "properties": {"deletedRegion": {"$ref": "#/definitions/region"}, "insertedContent": {"$ref": "#/definitions/text"}},
+            "properties": {
+                "deletedRegion": {"$ref": "#/definitions/region"},
+                "insertedContent": {"$ref": "#/definitions/text"},
+            },
             "additionalProperties": False,
         },
         "change": {
@@ -256,7 +284,11 @@ SARIF_SHAPE = {
                             "properties": {
                                 "name": {"type": "string"},
                                 "semanticVersion": {"type": "string"},
-                                "rules": {"type": "array", "items": {"$ref": "#/definitions/rule"}, "uniqueItems": True},
+                                "rules": {
+                                    "type": "array",
+                                    "items": {"$ref": "#/definitions/rule"},
+                                    "uniqueItems": True,
+                                },
                             },
                             "additionalProperties": False,
                         }

@@ -29,7 +29,12 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "meant"),
-    [(["lnt"], "lint"), (["lint", "--formt", "json", "x"], "--format"), (["lint", "--format", "jsno", "x"], "json"), (["xplain"], "explain")],
+    [
+        (["lnt"], "lint"),
+        (["lint", "--formt", "json", "x"], "--format"),
+        (["lint", "--format", "jsno", "x"], "json"),
+        (["xplain"], "explain"),
+    ],
 )
 def test_a_slip_is_guessed(arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
@@ -44,17 +49,37 @@ def test_a_command_has_examples(command: str, capsys: pytest.CaptureFixture[str]
 
 def imported_by(*arguments: str) -> set[str]:
     """The top-level modules that a command imports, told by a fresh interpreter."""
-    program = f"import sys; from spyre_dsl.cli.main import main; main({list(arguments)!r}); print('MODULES', *sys.modules)"
+    program = (
+        f"import sys; from spyre_dsl.cli.main import main; main({list(arguments)!r}); print('MODULES', *sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return {name.partition(".")[0] for name in done.stdout.rpartition("MODULES ")[2].split()}
 
 
-HEAVY = {"torch", "numpy", "transformers", "numba", "rich", "jsonschema", "lark", "spyre_sim", "rapidfuzz", "socket", "ssl"}
+HEAVY = {
+    "torch",
+    "numpy",
+    "transformers",
+    "numba",
+    "rich",
+    "jsonschema",
+    "lark",
+    "spyre_sim",
+    "rapidfuzz",
+    "socket",
+    "ssl",
+}
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--help",), ("explain", "SD203"), ("lint", "adapters.d"), ("lint", "--format", "sarif", "adapters.d"), ("lint", "no-such-file")],
+    [
+        ("--help",),
+        ("explain", "SD203"),
+        ("lint", "adapters.d"),
+        ("lint", "--format", "sarif", "adapters.d"),
+        ("lint", "no-such-file"),
+    ],
 )
 def test_nothing_heavy_is_imported(arguments: tuple[str, ...]) -> None:
     assert not imported_by(*arguments) & HEAVY

@@ -56,7 +56,9 @@ def test_what_a_terminal_would_act_on_is_not_passed_through() -> None:
 
 def test_colours_and_notes() -> None:
     source = Source("a.yaml", "op: powr\n")
-    found = diagnose("SD203", "unknown", source, Span(4, 8), label="here", related=(Related("there", source, Span(0, 2)),))
+    found = diagnose(
+        "SD203", "unknown", source, Span(4, 8), label="here", related=(Related("there", source, Span(0, 2)),)
+    )
     findings = Findings([found], 1)
     plain = find_reporter("text")(findings, colour=False)
     coloured = find_reporter("text")(findings, colour=True)

@@ -1,6 +1,7 @@
 """The examples on the pages of ``docs/diagnostics``, made into whole files and linted.
 
-An example shows only what matters; the keys that it leaves out are filled in behind it, so that lines keep their numbers.
+An example shows only what matters; the keys that it leaves out are filled in behind it, so that its lines keep their
+numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def expected(code: str) -> str:
 def completed(name: str, text: str) -> str:
     """An example with the keys that it leaves out."""
     stem = name.rpartition(".")[0]
-    missing = [line.format(stem=stem) for key, line in DEFAULTS.items() if not re.search(rf"^{key}\b", text, re.MULTILINE)]
+    missing = [
+        line.format(stem=stem) for key, line in DEFAULTS.items() if not re.search(rf"^{key}\b", text, re.MULTILINE)
+    ]
     return text.rstrip("\n") + "\n" + "\n".join(missing) + "\n"
 
 

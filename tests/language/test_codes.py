@@ -15,7 +15,7 @@ from spyre_dsl.language.syntax import Span
 from tests.language.pages import DEEP, examples, expected, findings_text, lint
 
 MINE = [code for code in CODES if code > "SD201"]
-"""Codes of names, captures, guards, rules and tests; those of YAML, schema and syntax have golden files of their own."""
+"""Codes of names, captures, guards, rules and tests; those of YAML, schema and syntax have golden files."""
 
 
 def test_every_code_has_a_page_and_every_page_a_code() -> None:

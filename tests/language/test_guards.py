@@ -106,7 +106,9 @@ def test_a_guard_with_too_many_alternatives_is_left_open() -> None:
 # Against brute force: two sizes, small numbers.
 
 NUMBERS = st.integers(-3, 9)
-UNKNOWNS = st.sampled_from(["size($x, 0)", "size($x, 1)", "size($x, 0) % 4", "size($x, 0) // 2", "size($x, 0) - size($x, 1)"])
+UNKNOWNS = st.sampled_from(
+    ["size($x, 0)", "size($x, 1)", "size($x, 0) % 4", "size($x, 0) // 2", "size($x, 0) - size($x, 1)"]
+)
 ATOMS = st.builds(
     lambda unknown, operator, number: f"{unknown} {operator} {number}",
     UNKNOWNS, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), NUMBERS,
@@ -114,7 +116,9 @@ ATOMS = st.builds(
 CLAUSES = st.recursive(
     ATOMS,
     lambda inner: st.one_of(
-        st.builds("({} and {})".format, inner, inner), st.builds("({} or {})".format, inner, inner), st.builds("not ({})".format, inner)
+        st.builds("({} and {})".format, inner, inner),
+        st.builds("({} or {})".format, inner, inner),
+        st.builds("not ({})".format, inner),
     ),
     max_leaves=5,
 )
@@ -138,7 +142,11 @@ def test_no_answer_contradicts_brute_force(text: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.builds("size($x, 0) {} {}".format, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), NUMBERS), max_size=5))
+@given(
+    st.lists(
+        st.builds("size($x, 0) {} {}".format, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), NUMBERS), max_size=5
+    )
+)
 def test_conjunctions_over_one_size_are_decided(texts: list[str]) -> None:
     possible = any(all(holds(text, size, 0) for text in texts) for size in range(16))
     assert satisfiable(guards(*texts)) == possible

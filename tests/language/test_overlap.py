@@ -61,7 +61,10 @@ def test_what_is_ordered_or_kept_apart_is_no_overlap(one: str, other: str) -> No
     [
         ("pow($x, 3) -> $x; where: rank($x) == 2", "pow($y, 3) -> $y * $y; where: size($y, 0) == 3"),
         ("pow($x, 3) -> $x; where: rank($x) == 2", "pow($y, 3) -> $y * $y; module: '*Norm'"),
-        ("pow($x, 3) -> $x; config: {model_type: [bert, gpt2]}", "pow($y, 3) -> $y * $y; config: {model_type: [gpt2, gptj]}"),
+        (
+            "pow($x, 3) -> $x; config: {model_type: [bert, gpt2]}",
+            "pow($y, 3) -> $y * $y; config: {model_type: [gpt2, gptj]}",
+        ),
         ("pow($x, 3) -> $x; priority: 2", "pow($y, 3) -> $y * $y; priority: 2"),
     ],
 )

@@ -17,8 +17,9 @@ from spyre_dsl.language.vocabulary import OPS
 
 CAPTURES = ["query", "key", "value", "mask", "scale", "hidden", "weight", "bias", "eps", "gate"]
 CONFIG_KEYS = [
-    "model_type", "hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim", "intermediate_size", "rms_norm_eps",
-    "layer_norm_eps", "num_hidden_layers", "vocab_size", "max_position_embeddings", "rope_parameters", "tie_word_embeddings",
+    "model_type", "hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim", "intermediate_size",
+    "rms_norm_eps",     "layer_norm_eps", "num_hidden_layers", "vocab_size", "max_position_embeddings",
+    "rope_parameters", "tie_word_embeddings",
 ]  # fmt: skip
 
 
@@ -67,20 +68,25 @@ def corpus(size: int) -> list[tuple[str, str, tuple[str, ...]]]:
 
 def test_of_200_one_edit_typos_95_percent_get_the_right_suggestion_first() -> None:
     typos = corpus(200)
-    wrong = [(typo, word, nearest(typo, candidates)) for typo, word, candidates in typos if nearest(typo, candidates) != word]
+    wrong = [
+        (typo, word, nearest(typo, candidates)) for typo, word, candidates in typos if nearest(typo, candidates) != word
+    ]
     assert len(wrong) <= 10, wrong
 
 
 @pytest.mark.parametrize(
     ("typo", "word"),
-    [("powr", "pow"), ("sofmax", "softmax"), ("trasnpose", "transpose"), ("lienar", "linear"), ("layernorm", "layer_norm"),
-     ("scaled_dot_product_attn", "scaled_dot_product_attention"), ("matmull", "matmul"), ("reshap", "reshape")],
+    [("powr", "pow"), ("sofmax", "softmax"), ("trasnpose", "transpose"), ("lienar", "linear"),
+     ("layernorm", "layer_norm"), ("scaled_dot_product_attn", "scaled_dot_product_attention"),
+     ("matmull", "matmul"), ("reshap", "reshape")],
 )  # fmt: skip
 def test_usual_slips_with_ops(typo: str, word: str) -> None:
     assert nearest(typo, OPS) == word or word.startswith("scaled")
 
 
-@pytest.mark.parametrize(("typo", "code"), [("SD23", "SD203"), ("SD2003", "SD203"), ("sd203", "SD203"), ("SD420", "SD402")])
+@pytest.mark.parametrize(
+    ("typo", "code"), [("SD23", "SD203"), ("SD2003", "SD203"), ("sd203", "SD203"), ("SD420", "SD402")]
+)
 def test_slips_with_codes(typo: str, code: str) -> None:
     assert nearest(typo, CODES) == code
 

@@ -48,7 +48,9 @@ def test_a_comment_at_the_head_of_a_block_scalar_silences_all_of_it() -> None:
     for comment, codes in (("  # spyre-dsl: ignore[SD302]", []), ("", ["SD302"])):
         block = f"      op: >{comment}\n        matmul($x,\n          zeros_like($y))"
         assert [entry.code for entry in check([load_text(flat.replace(head, block), "a.yaml")])] == codes
-    above = flat.replace("# nothing", "# spyre-dsl: ignore[SD302]").replace(head, "      op: >-\n        matmul($x, zeros_like($y))")
+    above = flat.replace("# nothing", "# spyre-dsl: ignore[SD302]").replace(
+        head, "      op: >-\n        matmul($x, zeros_like($y))"
+    )
     assert check([load_text(above, "a.yaml")]) == ()
 
 
@@ -81,5 +83,8 @@ def test_an_ignore_of_one_file_does_not_reach_another() -> None:
 
 
 def test_loading_errors_can_be_silenced_too() -> None:
-    text = FILE.format(above="# nothing", beside="").replace("$y", "_") + "extra: 1  # spyre-dsl: ignore[SD101] for another tool\n"
+    text = (
+        FILE.format(above="# nothing", beside="").replace("$y", "_")
+        + "extra: 1  # spyre-dsl: ignore[SD101] for another tool\n"
+    )
     assert check([load_text(text, "a.yaml")]) == ()

@@ -40,12 +40,12 @@ def test_a_rule_that_matches_its_own_result(rule: str) -> None:
         "exp(exp($x)) -> exp($x)",  # fewer ops each time
         "add(mul($x, $a), mul($x, $b)) -> mul($x, $a + $b)",
         "pow($x, $n) -> $x; where: $n == 1",
-        "scaled_dot_product_attention($q, $k, $v, $m) -> narrow(scaled_dot_product_attention(pad_last($q, to), pad_last($k, to), "
-        "pad_last($v, to), $m), -1, 0, d); where: size($q, -1) % stack.stick != 0; "
+        "scaled_dot_product_attention($q, $k, $v, $m) -> narrow(scaled_dot_product_attention(pad_last($q, to), "
+        "pad_last($k, to), pad_last($v, to), $m), -1, 0, d); where: size($q, -1) % stack.stick != 0; "
         "let: {d: 'size($q, -1)', to: 'round_up(d, stack.stick)'}",
         "scaled_dot_product_attention($q, $k, $v, $m) -> scaled_dot_product_attention($q, $k, $v, to(where($m, 0.0, "
         "finfo_min(dtype($q)) / 2), dtype($q))); where: dtype($m) == bool",
-        "pad(reshape($y, $s), $p) -> reshape(pad_last($y, 64), $s); where: len($p) == 2",  # moves inwards, and cannot forever
+        "pad(reshape($y, $s), $p) -> reshape(pad_last($y, 64), $s); where: len($p) == 2",  # moves inwards
         "linear($x, $w) -> linear($x, pad_heads($w, 4, 64)); where: size($w, 0) != 256",
     ],
 )
@@ -55,13 +55,15 @@ def test_a_rule_that_comes_to_an_end(rule: str) -> None:
 
 def test_rules_that_undo_each_other_are_named_in_their_order() -> None:
     assert found("square($x) -> $x * $x", "$x * $x -> square($x)") == [("r0", "r1")]
-    assert found("exp($x) -> log($x)", "log($x) -> sin($x)", "sin($x) -> exp($x)", unsupported="") == [("r0", "r1", "r2")]
+    assert found("exp($x) -> log($x)", "log($x) -> sin($x)", "sin($x) -> exp($x)", unsupported="") == [
+        ("r0", "r1", "r2")
+    ]
 
 
 def test_the_shortest_of_several_cycles_is_shown() -> None:
-    assert found("exp($x) -> log($x)", "log($x) -> abs(sin($x))", "sin($x) -> exp($x)", "abs($x) -> log($x)", unsupported="") == [
-        ("r1", "r3")
-    ]
+    assert found(
+        "exp($x) -> log($x)", "log($x) -> abs(sin($x))", "sin($x) -> exp($x)", "abs($x) -> log($x)", unsupported=""
+    ) == [("r1", "r3")]
 
 
 def test_each_rule_that_triggers_itself_is_reported() -> None:
@@ -82,18 +84,23 @@ def test_removing_what_the_stack_lacks_is_progress_whatever_it_costs() -> None:
 
 
 def test_scopes_and_guards_break_a_circle() -> None:
-    assert found("square($x) -> $x * $x; config: {model_type: bert}", "$x * $x -> square($x); config: {model_type: gpt2}") == []
+    assert (
+        found("square($x) -> $x * $x; config: {model_type: bert}", "$x * $x -> square($x); config: {model_type: gpt2}")
+        == []
+    )
     assert found("square($x) -> $x * $x; where: rank($x) == 2", "$x * $x -> square($x); where: rank($x) == 3") == []
     assert found("square($x) -> $x * $x; module: '*Norm'", "$x * $x -> square($x); module: '*MLP'") == []
 
 
 def test_a_match_that_is_only_left_standing_is_not_set_off() -> None:
     pad = (
-        "scaled_dot_product_attention($q, $k, $v, $m) -> narrow(scaled_dot_product_attention(pad_last($q, 64), $k, $v, $m), -1, 0, 32); "
+        "scaled_dot_product_attention($q, $k, $v, $m) -> "
+        "narrow(scaled_dot_product_attention(pad_last($q, 64), $k, $v, $m), -1, 0, 32); "
         "where: size($q, -1) == 32"
     )
     mask = (
-        "scaled_dot_product_attention($q, $k, $v, $m) -> scaled_dot_product_attention($q, $k, $v, where($m, 0.0, -1e4)); "
+        "scaled_dot_product_attention($q, $k, $v, $m) -> "
+        "scaled_dot_product_attention($q, $k, $v, where($m, 0.0, -1e4)); "
         "where: dtype($m) == bool"
     )
     assert found(pad, mask) == []
@@ -107,6 +114,8 @@ def test_a_result_seen_from_its_consumer_can_complete_a_match() -> None:
 def test_a_thousand_rules_are_compared_with_one_another_quickly() -> None:
     """Not a timing: the test would simply not come to an end without the index."""
     ops = ("exp", "log", "sin", "cos", "tanh", "sqrt", "abs", "erf", "relu", "floor")
-    many = [f"{ops[n % 10]}({ops[n // 10 % 10]}({ops[n // 100]}($x) * {n})) -> {ops[n % 10]}($x) * {n}" for n in range(1000)]
+    many = [
+        f"{ops[n % 10]}({ops[n // 10 % 10]}({ops[n // 100]}($x) * {n})) -> {ops[n % 10]}($x) * {n}" for n in range(1000)
+    ]
     adapters = [adapter(*many[start : start + 50], name=f"adapter-{start}") for start in range(0, 1000, 50)]
     assert cycles(rule_terms(adapters)) == []

@@ -33,7 +33,9 @@ def test_an_op_is_found_by_each_of_its_names(name: str, op: str) -> None:
     assert found is not None and found.name == op
 
 
-@pytest.mark.parametrize("name", ["powr", "aten.nothing.default", "aten.pow.Tensor_Tensr", "aten._", "", "torch.pow", "aten.__"])
+@pytest.mark.parametrize(
+    "name", ["powr", "aten.nothing.default", "aten.pow.Tensor_Tensr", "aten._", "", "torch.pow", "aten.__"]
+)
 def test_what_is_no_op_is_not_found(name: str) -> None:
     assert find_op(name) is None
 
@@ -82,5 +84,7 @@ def test_the_only_argument_of_arange_is_its_end() -> None:
         (["x", 3], [("exponent", 3)], BindingProblem("twice", "exponent", 2)),
     ],
 )
-def test_arguments_that_do_not_fit_are_a_problem(args: list[object], keywords: list[tuple[str, object]], problem: object) -> None:
+def test_arguments_that_do_not_fit_are_a_problem(
+    args: list[object], keywords: list[tuple[str, object]], problem: object
+) -> None:
     assert bind(OPS["pow"], args, keywords) == problem

@@ -115,7 +115,10 @@ def test_no_commutative_op_is_left_out() -> None:
     torch.manual_seed(0)
     x, y = torch.rand(32, 32) + 0.5, torch.rand(32, 32) + 0.5
     for op in OPS.values():
-        if [p.kind for p in op.parameters if p.required] in (["tensor", "tensor"], ["value", "value"]) and not op.commutative:
+        if [p.kind for p in op.parameters if p.required] in (
+            ["tensor", "tensor"],
+            ["value", "value"],
+        ) and not op.commutative:
             try:
                 one, other = overload_of(op.overloads[0])(x, y), overload_of(op.overloads[0])(y, x)
             except (RuntimeError, NotImplementedError, IndexError):
@@ -126,7 +129,9 @@ def test_no_commutative_op_is_left_out() -> None:
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
 def test_the_number_of_outputs_is_that_of_the_schema(op: Op) -> None:
     counts = {len(overload_of(name)._schema.returns) for name in op.overloads}
-    lists = any("[]" in str(r.type) or "List" in str(r.type) for n in op.overloads for r in overload_of(n)._schema.returns)
+    lists = any(
+        "[]" in str(r.type) or "List" in str(r.type) for n in op.overloads for r in overload_of(n)._schema.returns
+    )
     if op.outputs == 0:
         assert lists or len(counts) > 1
     else:

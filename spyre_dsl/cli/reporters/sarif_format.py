@@ -60,7 +60,10 @@ def _result(found: Diagnostic, rule_index: int) -> dict[str, Any]:
             for number, entry in enumerate(found.related, 1)
         ]
     if found.suggestion is not None:
-        replacement = {"deletedRegion": _region(found.source, found.span), "insertedContent": {"text": found.suggestion}}
+        replacement = {
+            "deletedRegion": _region(found.source, found.span),
+            "insertedContent": {"text": found.suggestion},
+        }
         change = {"artifactLocation": _artifact(found.source), "replacements": [replacement]}
         result["fixes"] = [{"description": {"text": f"write `{found.suggestion}`"}, "artifactChanges": [change]}]
     return result

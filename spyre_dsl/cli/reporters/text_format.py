@@ -39,7 +39,9 @@ def _frame(found: Diagnostic, gutter: str, colour: bool) -> list[str]:
     line, before, marked = excerpt(found.source, found.span)
     place = found.source.position(found.span.start)
     bar = _paint("|", _BLUE, colour)
-    mark = _paint(f"{'^' * marked}{' ' + printable(found.label) if found.label else ''}", _COLOURS[found.severity], colour)
+    mark = _paint(
+        f"{'^' * marked}{' ' + printable(found.label) if found.label else ''}", _COLOURS[found.severity], colour
+    )
     number = _paint(str(place.line), _BLUE, colour)
     return [f"{gutter} {bar}", f"{number} {bar} {line}".rstrip(), f"{gutter} {bar} {' ' * before}{mark}"]
 
@@ -73,7 +75,7 @@ def excerpt(source: Source, span: Span) -> tuple[str, int, int]:
 
 
 def printable(text: str) -> str:
-    """``text`` with what a terminal would act on (escape sequences, tabs, direction marks) replaced by what stands for it."""
+    """``text`` with what a terminal would act on (escape sequences, tabs, direction marks) replaced."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else " " if c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -75,5 +75,6 @@ def _sorted(sources: Sequence[Source], found: Sequence[Diagnostic]) -> list[Diag
     once = {(id(entry.source), entry.span, entry.code, entry.message): entry for entry in found}
     last = len(sources)
     return sorted(
-        once.values(), key=lambda entry: (order.get(id(entry.source), last), entry.span.start, entry.span.end, entry.code)
+        once.values(),
+        key=lambda entry: (order.get(id(entry.source), last), entry.span.start, entry.span.end, entry.code),
     )

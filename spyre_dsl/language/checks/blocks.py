@@ -27,7 +27,9 @@ def check_blocks(view: AdapterView) -> Iterator[Diagnostic]:
             near = nearest(rewrite.block, [*BLOCKS, *sorted(plug_in_blocks())])
             label = f"did you mean `{near}`?" if near else f"known are {', '.join(f'`{name}`' for name in BLOCKS)}"
             span = place_of(view, rewrite.block, rewrite.span)
-            yield view.diagnose("SD215", f"unknown building block `{rewrite.block}`", span, label=label, suggestion=near)
+            yield view.diagnose(
+                "SD215", f"unknown building block `{rewrite.block}`", span, label=label, suggestion=near
+            )
 
 
 def _check_arguments(view: AdapterView, rewrite: UseRewrite, parameters: tuple[str, ...]) -> Iterator[Diagnostic]:

@@ -47,7 +47,9 @@ def _unknown(view: AdapterView, place: Place, call: Call) -> Iterator[Diagnostic
     host_only = place.role in (GUARD, VALUE)
     if name.startswith("self.") and not host_only and place.role != PATTERN:
         return  # a submodule; which ones there are, only the model knows
-    if name.startswith("aten.") or (name.count(".") == 2 and name.split(".")[0] not in ("torch", "stack", "config", "self")):
+    if name.startswith("aten.") or (
+        name.count(".") == 2 and name.split(".")[0] not in ("torch", "stack", "config", "self")
+    ):
         yield from _unknown_overload(view, place, call)
         return
     suggestion = _suggest_call(name, host_only)
@@ -156,7 +158,15 @@ def _check_binding(view: AdapterView, call: Call, op: Op | FunctionSpec) -> Iter
         yield view.diagnose("SD205", message, call.function_span, label=f"the signature is `{op.signature()}`")
 
 
-_OTHER_NAMES = {"axis": "dim", "axes": "dim", "keepdims": "keepdim", "self": "input", "x": "input", "a": "input", "epsilon": "eps"}
+_OTHER_NAMES = {
+    "axis": "dim",
+    "axes": "dim",
+    "keepdims": "keepdim",
+    "self": "input",
+    "x": "input",
+    "a": "input",
+    "epsilon": "eps",
+}
 """What other libraries call an argument, and what PyTorch's documentation calls it."""
 
 
@@ -165,7 +175,9 @@ def _meant_argument(name: str, free: list[str]) -> str | None:
     return other if other in free else nearest(name, free)
 
 
-def _check_function_arguments(view: AdapterView, place: Place, call: Call, function: FunctionSpec) -> Iterator[Diagnostic]:
+def _check_function_arguments(
+    view: AdapterView, place: Place, call: Call, function: FunctionSpec
+) -> Iterator[Diagnostic]:
     yield from _check_binding(view, call, function)
     pairs = list(zip(function.parameters, call.args))
     if function.variadic:

@@ -107,5 +107,7 @@ def _matching(test: TestCase, patterns: dict[str, Term]) -> set[str]:
         return set()
     parts = [expanded(part) if isinstance(part, Composite) else part for part in subterms(term)]
     return {
-        name for name, pattern in patterns.items() if any(part is not None and unifier(pattern, part) is not None for part in parts)
+        name
+        for name, pattern in patterns.items()
+        if any(part is not None and unifier(pattern, part) is not None for part in parts)
     }

@@ -32,7 +32,11 @@ def check_rule_names(view: AdapterView) -> Iterator[Diagnostic]:
     """No two rules of a file have the same name; those without a name are asked for one elsewhere."""
     first: dict[str, Span] = {}
     for rule in view.adapter.rules:
-        if rule.name == view.adapter.name and len(view.adapter.rules) > 1 and not _written(view, rule.name_span, rule.name):
+        if (
+            rule.name == view.adapter.name
+            and len(view.adapter.rules) > 1
+            and not _written(view, rule.name_span, rule.name)
+        ):
             continue
         if rule.name in first:
             related = (Related("the first rule of this name", view.source, first[rule.name]),)

@@ -37,7 +37,9 @@ def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
             yield view.diagnose("SD305", "this guard always holds", span, label=_part_that_decides(term) or label)
         terms.append(term)
         if len(terms) > 1 and not _possible(tuple(terms)):
-            related = tuple(Related("together with this one", view.source, p.expression.span) for p in rule.guards[: len(terms) - 1])
+            related = tuple(
+                Related("together with this one", view.source, p.expression.span) for p in rule.guards[: len(terms) - 1]
+            )
             message = "this guard never holds together with those before it"
             yield view.diagnose("SD304", message, span, label="contradicts an earlier guard", related=related)
             return

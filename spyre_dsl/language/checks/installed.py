@@ -35,7 +35,11 @@ def _check_class(view: AdapterView, glob: str, span: Span) -> Iterator[Diagnosti
     bare = glob.rpartition(".")[2].strip("*")
     near = nearest(bare, sorted({name.rpartition(".")[2] for name in classes})) if bare else None
     suggestion = _as_glob(glob, near, classes) if near else None
-    label = f"did you mean `{suggestion}`?" if suggestion else "no class of the installed transformers or torch has this name"
+    label = (
+        f"did you mean `{suggestion}`?"
+        if suggestion
+        else "no class of the installed transformers or torch has this name"
+    )
     yield view.diagnose("SD213", f"unknown module class `{glob}`", span, label=label, suggestion=suggestion)
 
 

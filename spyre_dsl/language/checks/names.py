@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from spyre_dsl.language.adapter import (
-    ForwardRewrite, Let, OpRewrite, ParametersRewrite,
+    ForwardRewrite,
+    Let,
+    OpRewrite,
+    ParametersRewrite,
 )  # fmt: skip
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import PATTERN, REWRITE, TEST, AdapterView, Place, RuleView
@@ -24,7 +27,7 @@ WORDS = frozenset({*DTYPES, "end"})
 
 @file_check("SD207")
 def check_names(view: AdapterView) -> Iterator[Diagnostic]:
-    """Every bare name is a dtype, ``end``, or something that is in reach; each is reported at its first use in a rule."""
+    """Every bare name is a dtype, ``end``, or in reach; one that is not is reported at its first use in a rule."""
     reported: set[tuple[int, str]] = set()
     for place in view.places:
         if place.names is None:
@@ -55,7 +58,11 @@ def _unknown_name(view: AdapterView, place: Place, name: Name) -> Diagnostic:
 def _what_is_known(place: Place) -> str:
     if place.names:
         return f"known here: {', '.join(f'`{known}`' for known in place.names)}"
-    return "the inputs of a test are declared under `inputs`" if place.role == TEST else "nothing of this name is defined here"
+    return (
+        "the inputs of a test are declared under `inputs`"
+        if place.role == TEST
+        else "nothing of this name is defined here"
+    )
 
 
 def _captures_in_reach(view: AdapterView, place: Place) -> frozenset[str]:
@@ -78,7 +85,9 @@ def check_attributes(view: AdapterView) -> Iterator[Diagnostic]:
                 known = [*(f"stack.{known}" for known in STACK_ATTRIBUTES), "stack.supports"]
                 near = nearest(written, known)
                 label = f"did you mean `{near}`?" if near else f"known are {', '.join(f'`{entry}`' for entry in known)}"
-                yield view.diagnose("SD208", f"unknown attribute `{written}`", attribute.span, label=label, suggestion=near)
+                yield view.diagnose(
+                    "SD208", f"unknown attribute `{written}`", attribute.span, label=label, suggestion=near
+                )
             elif attribute.root == "self" and place.role == TEST:
                 message = "a test expression belongs to no module, so it has no `self`"
                 yield view.diagnose("SD208", message, attribute.span, label="declare an input instead")
@@ -91,7 +100,9 @@ def check_wildcards_and_test_captures(view: AdapterView) -> Iterator[Diagnostic]
         if place.role != PATTERN:
             for wildcard in place.wildcards:
                 message = f"`_` matches anything in a pattern, but it has no value to use in {place.what}"
-                yield view.diagnose("SD209", message, wildcard.span, label="name it in the pattern with `$` and use that")
+                yield view.diagnose(
+                    "SD209", message, wildcard.span, label="name it in the pattern with `$` and use that"
+                )
         if place.rule is None:
             for capture in place.captures:
                 message = f"`${capture.name}` is a capture, and {place.what} belongs to no match"
@@ -220,5 +231,3 @@ def _let_meant(rule: RuleView, name: str, lets: list[str]) -> bool:
     }
     unbound = {c.name for place in rule.places for c in place.captures if c.name not in rule.bound}
     return name in unbound or any(nearest(other, lets) == name for other in unknown)
-
-

@@ -9,8 +9,24 @@ from spyre_dsl.language.checks.view import PATTERN, AdapterView, Place
 from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.functions import FUNCTIONS
 from spyre_dsl.language.syntax import (
-    Attribute, Binary, Boolean, Broken, Call, Capture, Compare, Conditional, Expression, Index, ListExpression, Logical, Name,
-    NoneLiteral, Number, String, Unary, Wildcard,
+    Attribute,
+    Binary,
+    Boolean,
+    Broken,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    ListExpression,
+    Logical,
+    Name,
+    NoneLiteral,
+    Number,
+    String,
+    Unary,
+    Wildcard,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import find_op
 

@@ -80,7 +80,9 @@ def check_supported_ops(view: AdapterView) -> Iterator[Diagnostic]:
                 near = nearest(name.value, known)
                 label = f"did you mean `{near}`?" if near else "no op of this name is known"
                 suggestion = f'"{near}"' if near else None
-                yield view.diagnose("SD203", f"unknown op `{name.value}`", name.span, label=label, suggestion=suggestion)
+                yield view.diagnose(
+                    "SD203", f"unknown op `{name.value}`", name.span, label=label, suggestion=suggestion
+                )
 
 
 def _asked_op(call: Call) -> String | None:

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from spyre_dsl.language.adapter import (
-    Adapter, AttributesRewrite, ConfigRewrite, ForwardRewrite, Let, OpRewrite, ParametersRewrite, Rule, UseRewrite,
+    Adapter,
+    AttributesRewrite,
+    ConfigRewrite,
+    ForwardRewrite,
+    Let,
+    OpRewrite,
+    ParametersRewrite,
+    Rule,
+    UseRewrite,
 )  # fmt: skip
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
@@ -19,7 +27,7 @@ EMPTY_SOURCE = Source("<memory>", "")
 """Stands for the text of an adapter that was not read from one."""
 
 PATTERN, GUARD, REWRITE, VALUE, TEST = "pattern", "guard", "rewrite", "value", "test"
-"""What an expression is for. ``value`` is a plain value outside a match: ``expect.sites``, ``expires``, new attributes."""
+"""What an expression is for; ``value``: a plain value outside a match (``expect.sites``, ``expires``, attributes)."""
 
 
 @dataclass(frozen=True)

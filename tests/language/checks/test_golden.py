@@ -43,8 +43,8 @@ def said(rule: str) -> str:
     for entry in found:
         place = entry.source.position(entry.span.start)
         covered = entry.source.text[entry.span.start : entry.span.end]
-        line = f"{place.line}:{place.column} {entry.severity.value}[{entry.code}] on `{covered}`: {entry.message} | {entry.label}"
-        lines.append(line + (f" | -> {entry.suggestion}" if entry.suggestion else ""))
+        line = f"{place.line}:{place.column} {entry.severity.value}[{entry.code}] on `{covered}`: {entry.message}"
+        lines.append(f"{line} | {entry.label}" + (f" | -> {entry.suggestion}" if entry.suggestion else ""))
     return "\n".join(lines) or "nothing"
 
 
