@@ -25,6 +25,7 @@ Action = Callable[[list[Any], int, int], Any]
 """Makes the value of a reduction from the values of its parts, its start and its end."""
 
 _SCAN = re.compile(PATTERN)
+_KINDS = ["", *_SCAN.groupindex]
 _BLANKS = re.compile(r"[ \t\n]*")
 _settled: dict[tuple[int, str, str], int] = {}
 
@@ -51,9 +52,10 @@ def tokenize(text: str, base: int = 0) -> list[Token]:
     words = WORDS.get
     position = 0
     while found := match():
-        kind = found.lastgroup
-        start, position = found.span(kind)
-        value = found[kind]
+        index = found.lastindex
+        kind = _KINDS[index]
+        start, position = found.span(index)
+        value = text[start:position]
         if kind == "NAME":
             kind = words(value, kind)
         tokens.append((kind, value, start + base, position + base))
@@ -66,6 +68,7 @@ def tokenize(text: str, base: int = 0) -> list[Token]:
 
 def run(tokens: Sequence[Token], start: str, actions: Mapping[str, Action]) -> Any:
     """The value of ``start`` over ``tokens``; raises :class:`Unexpected` at the first token that does not fit."""
+    table, rules, settled = ACTIONS, RULES, _settled  # local names are quicker to find
     state = STARTS[start]
     states = [state]
     values: list[Any] = []
@@ -73,8 +76,8 @@ def run(tokens: Sequence[Token], start: str, actions: Mapping[str, Action]) -> A
     end = 0
     for position, token in enumerate(tokens):
         kind = token[0]
-        while (action := ACTIONS[state].get(kind)) is not None and action < 0:
-            origin, count, name = RULES[-1 - action]
+        while (action := table[state].get(kind)) is not None and action < 0:
+            origin, count, name = rules[-1 - action]
             if count == 1:
                 if name:
                     values[-1] = actions[name](values[-1:], starts[-1], end)
@@ -84,8 +87,8 @@ def run(tokens: Sequence[Token], start: str, actions: Mapping[str, Action]) -> A
                 del values[1 - count :], starts[1 - count :], states[-count:]
                 values[-1] = actions[name](parts, starts[-1], end)
             below = states[-1]
-            settled = _settled.get((below, origin, kind))
-            state = _settle(below, origin, kind) if settled is None else settled
+            known = settled.get((below, origin, kind))
+            state = _settle(below, origin, kind) if known is None else known
             states.append(state)
         if action is None:
             raise Unexpected(position, tuple(states))
@@ -95,7 +98,7 @@ def run(tokens: Sequence[Token], start: str, actions: Mapping[str, Action]) -> A
         states.append(state)
         values.append(token)
         starts.append(token[2])
-        end = token[3]
+        _, _, _, end = token
     raise AssertionError("the last token is $END, which either ends the parse or does not fit")
 
 

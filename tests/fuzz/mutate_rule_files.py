@@ -227,7 +227,8 @@ def run(seeds: Iterator[int] | range, report: Callable[[Outcome], None] | None =
 
 def summary(outcome: Outcome) -> str:
     return (
-        f"{outcome.files:,} files in {outcome.seconds:.0f} s: {outcome.clean:,} clean, {len(outcome.failures)} failures,"
+        f"{outcome.files:,} files in {outcome.seconds:.0f} s: {outcome.clean:,} clean,"
+        f" {len(outcome.failures)} failures,"
         f" the slowest {outcome.slowest * 1000:.0f} ms, {len(outcome.codes)} codes seen"
     )
 
