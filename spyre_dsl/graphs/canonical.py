@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind
 
@@ -31,6 +32,9 @@ _NO_VALUE = frozenset(
 )
 """Calls that check something and compute nothing."""
 
+_FILLED = {"full": 1, "scalar_tensor": 0}
+"""Ops that make a tensor of one number, and which argument the number is."""
+
 _LEAF_OF_KIND = {
     InputKind.PARAMETER: "parameter",
     InputKind.BUFFER: "buffer",
@@ -47,15 +51,14 @@ def canonicalize(source: ExportedProgram | torch.fx.GraphModule | torch.fx.Graph
     The source is left as it is. In a bare graph every placeholder is an ``input``; what ``get_attr`` fetches from the
     owning module is a ``parameter``, a ``buffer`` or a ``constant``.
     """
-    signature = source.graph_signature if isinstance(source, ExportedProgram) else None
     graph = source if isinstance(source, torch.fx.Graph) else source.graph
-    return _Walk(graph, _leaves(signature)).run()
+    if isinstance(source, ExportedProgram):
+        return _Walk(graph, _leaves(source.graph_signature), source.constants).run()
+    return _Walk(graph, {}, {}).run()
 
 
 def _leaves(signature: Any) -> dict[str, tuple[str, str, Any]]:
     """For each placeholder: the leaf op, the qualified name, and the constant (or None) that it stands for."""
-    if signature is None:
-        return {}
     return {
         spec.arg.name: (
             _LEAF_OF_KIND[spec.kind],
@@ -69,9 +72,12 @@ def _leaves(signature: Any) -> dict[str, tuple[str, str, Any]]:
 class _Walk:
     """One pass over an FX graph."""
 
-    def __init__(self, graph: torch.fx.Graph, leaves: Mapping[str, tuple[str, str, Any]]) -> None:
+    def __init__(
+        self, graph: torch.fx.Graph, leaves: Mapping[str, tuple[str, str, Any]], constants: Mapping[str, Any]
+    ) -> None:
         self.graph = graph
         self.leaves = leaves
+        self.constants = constants
         self.sizes = Sizes()
         self.values: dict[torch.fx.Node, Value] = {}
         self.nodes: list[Node] = []
@@ -125,7 +131,7 @@ class _Walk:
         return known
 
     def overload(self, fx: torch.fx.Node, position: int) -> Value:
-        binding = binding_of(fx.target)  # type: ignore[arg-type]
+        binding = binding_of(fx.target)
         if binding.overload in _NO_VALUE:
             return None
         result = fx.meta.get("val")
@@ -143,6 +149,8 @@ class _Walk:
         node = self.node(call.op, binding.overload, tuple(call.arguments), fx, position)
         node.dim_rank = call.dim_rank
         self.number(node, binding.deterministic)
+        if node.op in _FILLED:
+            node.literal = _number_filled(node)
         if self.mutations.possible:
             self.mutate(binding, node)
         return node
@@ -186,7 +194,7 @@ class _Walk:
             return self.value(self.sizes.computed_by(fx, value))
         if op == "input":
             self.sizes.held_by(fx)
-        return self.leaf(op, target, fx, position)
+        return self.leaf(op, target, fx, position, self.constants.get(target))
 
     def attribute(self, fx: torch.fx.Node, position: int) -> Node:
         owner: Any = self.graph.owning_module
@@ -202,12 +210,14 @@ class _Walk:
             op = "parameter"
         else:
             op = "buffer" if owner is not None and str(fx.target) in dict(owner.named_buffers()) else "constant"
-        return self.leaf(op, str(fx.target), fx, position)
+        return self.leaf(op, str(fx.target), fx, position, value)
 
-    def leaf(self, op: str, target: str, fx: torch.fx.Node, position: int) -> Node:
+    def leaf(self, op: str, target: str, fx: torch.fx.Node, position: int, held: Any = None) -> Node:
         node = self.node(op, op, (), fx, position)
         node.target = target
         node.is_constant = op != "input"
+        if op == "constant":
+            node.literal = _number_in(held)
         node.number = self.numbering.fresh()
         return node
 
@@ -271,6 +281,20 @@ def _live(nodes: list[Node], outputs: Iterable[Node], effects: Iterable[Node]) -
         for used in dict.fromkeys(read.get(node, ())):
             used.users.append(node)
     return live
+
+
+def _number_in(tensor: Any) -> int | float | bool | None:
+    """The number in a real tensor without dimensions; None for anything else."""
+    if not isinstance(tensor, torch.Tensor) or isinstance(tensor, FakeTensor) or tensor.dim() or tensor.is_meta:
+        return None
+    value = tensor.item()
+    return value if isinstance(value, (int, float)) else None
+
+
+def _number_filled(node: Node) -> int | float | bool | None:
+    """The number that ``full([], n)`` or ``scalar_tensor(n)`` holds; None where there are dimensions."""
+    value = node.arguments[_FILLED[node.op]]
+    return value if isinstance(value, (int, float)) and node.rank == 0 else None
 
 
 def _name_of(target: Any) -> str:

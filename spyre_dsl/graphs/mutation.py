@@ -63,8 +63,13 @@ class Mutations:
 
 
 def writes_in_place(fx: torch.fx.Node) -> bool:
-    """Whether this call changes one of its arguments."""
-    return isinstance(fx.target, torch._ops.OpOverload) and bool(fx.target._schema.is_mutable)
+    """Whether this call changes the value of one of its arguments (``detach_`` changes gradients only)."""
+    target = fx.target
+    return (
+        isinstance(target, torch._ops.OpOverload)
+        and bool(target._schema.is_mutable)
+        and target is not torch.ops.aten.detach_.default
+    )
 
 
 def _returns_alias(fx: torch.fx.Node) -> bool:

@@ -35,7 +35,8 @@ class Node:
     ``number`` is equal for two nodes that compute the same value (same op, same arguments, no randomness).
     ``target`` is the qualified name of a parameter, buffer or constant. ``is_output`` says that the graph returns it.
     ``changed_at`` is the position of the first FX node that changes this value in place, if there is one: after that
-    the FX node holds something else.
+    the FX node holds something else. ``literal`` is the number that a tensor without dimensions always holds, where
+    that is known (``torch.tensor(0.5)`` in a forward).
     """
 
     __slots__ = (
@@ -51,6 +52,7 @@ class Node:
         "target",
         "changed_at",
         "is_output",
+        "literal",
         "_sizes",
         "_shape",
     )
@@ -66,6 +68,7 @@ class Node:
         self.dim_rank = 0
         self.is_constant = False
         self.is_output = False
+        self.literal: int | float | bool | None = None
         self.target = ""
         self.number = -1
         self.users: list[Node] = []

@@ -35,6 +35,8 @@ def signature_features(signature: Any) -> frozenset[Feature]:
 
 def _outer(value: Value) -> Hashable:
     if isinstance(value, Node):
+        if value.literal is not None:
+            return (value.op, value.literal)
         return (value.op, *[_inner(argument) for argument in value.arguments])
     if isinstance(value, tuple):
         return ("", *[_outer(item) for item in value])
@@ -59,8 +61,10 @@ def _collect(argument: Any, found: set[Feature]) -> None:
         found.add((op,))
         for items in inner:
             for item in items if isinstance(items, tuple) else (items,):
-                if item is not None:
+                if isinstance(item, str):
                     found.add((op, item))
+                elif item is not None:
+                    found.add(("", item))
     elif argument is not None:
         found.add(("", argument))
 

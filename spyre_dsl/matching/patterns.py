@@ -91,6 +91,8 @@ class LiteralPattern(Pattern):
         expected = self.expected
         if self.is_dim and holder is not None and type(expected) is int and expected < 0:
             expected += holder.dim_rank
+        if isinstance(value, Node):
+            return value.literal is not None and same_value(expected, value.literal)
         if same_value(expected, value):
             return True
         if not isinstance(value, tuple) or not value or expected is None:

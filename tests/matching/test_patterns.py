@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from spyre_dsl.graphs.capture import capture
 from spyre_dsl.graphs.sizes import SymbolicSize
 from spyre_dsl.language.parser import parse_expression
 from spyre_dsl.matching.compile import PatternError, compile_pattern
 from spyre_dsl.matching.no_match import NoMatch
-from tests.captured import gpt2, qwen3, traced
+from tests.captured import bert, gpt2, qwen3, traced
 from tests.matching.rules import attempt, index, matches, rule
 
 X = torch.ones(2, 6, 8)
@@ -33,6 +34,16 @@ class TestLiterals:
 
     def test_negative_numbers(self):
         assert matches(traced(lambda x: x * -2, X), "$x * -2")
+
+    def test_a_tensor_of_one_number_is_that_number(self):
+        class Masked(torch.nn.Module):
+            def forward(self, x, m):
+                return torch.where(m, x, torch.tensor(-1e9)) * torch.full((), 2.0)
+
+        graph = capture(Masked(), (X, X > 0)).graph
+        found = list(index(rule("where($m, $x, -1e9) * 2")).matches(graph))
+        assert len(found) == 1
+        assert not matches(graph, "where($m, $x, -1e8) * 2") and not matches(graph, "where($m, $x, none) * 2")
 
     def test_true_is_not_one(self):
         graph = traced(lambda x: x.sum(-1, keepdim=True), X)
@@ -298,6 +309,11 @@ class TestPlaces:
         )
         owners = {match.owner for match in found.matches(captured.graph)}
         assert owners == {"transformer.h.0.attn", "transformer.h.1.attn"}
+
+    def test_and_belong_to_the_module_that_ran_all_of_it(self):
+        captured = bert()
+        found = index(rule("linear(gelu(linear($x, $w, $b)), $v, $c)"), model=captured.model)
+        assert [match.owner for match in found.matches(captured.graph)] == ["encoder.layer.0", "encoder.layer.1"]
 
     def test_values_in_between_may_have_other_users(self):
         graph = traced(lambda x: (x.exp().neg(), x.exp().tanh()), X)
