@@ -143,6 +143,7 @@ def _report(
         batch=tuple(inputs.mask.shape),
         verdict=verdict,
         adapters=tuple(adapter.name for adapter in request.adapters.adapters) if request.apply else (),
+        summaries={adapter.name: adapter.summary for adapter in request.adapters.adapters},
         plan=plan,
         notes=loaded.notes,
         seconds=time.perf_counter() - started,

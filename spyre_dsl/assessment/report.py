@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -22,7 +23,7 @@ class Report:
 
     ``verdict``: ``pass``; ``gaps`` (the stack refuses something, so there are no numbers); ``wrong-numbers``;
     ``claims-refuted`` (--verify found a rule whose ``math`` does not hold); ``planned`` (--dry-run).
-    ``plan`` is None without adapters. ``kernels`` is None where the target counts none.
+    ``summaries`` says of each adapter what it is for; ``plan`` is None without adapters. ``kernels`` is None where the target counts none.
     """
 
     model: str
@@ -33,6 +34,7 @@ class Report:
     batch: tuple[int, ...]
     verdict: str
     adapters: tuple[str, ...] = ()
+    summaries: Mapping[str, str] = field(default_factory=dict)
     plan: Any = None
     comparison: Comparison | None = None
     gaps: tuple[Gap, ...] = ()

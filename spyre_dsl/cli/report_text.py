@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spyre_dsl.assessment.gaps import Gap, grouped, without_layers
@@ -98,29 +98,31 @@ def _gaps(report: Report) -> str:
         return ""
     lines = [f"gaps that remain: {len(report.gaps)}"]
     for gap, count in grouped(report.gaps):
-        lines += _gap(gap, count)
+        lines += _gap(gap, count, report.summaries)
     return "\n".join(lines)
 
 
-def _gap(gap: Gap, count: int) -> list[str]:
+def _gap(gap: Gap, count: int, summaries: Mapping[str, str]) -> list[str]:
     refused = gap.refused
     path = gap.group[1] if count > 1 else refused.module_path
     times = f"  x {count}" if count > 1 else ""
     place = ", ".join(part for part in (path or "the model itself", refused.source_line) if part)
     fact = f" [{refused.fact}]" if refused.fact else ""
+    result = f" -> {list(refused.shape)}" if refused.shape else ""
     return [
-        f"  {refused.op or 'compilation'} in {place}{times}",
+        f"  {refused.op or 'compilation'}{result} in {place}{times}",
         *(f"    {line}" for line in f"{refused.text}{fact}".splitlines()),
-        f"    bridge: {_bridge(gap)}",
+        *(f"    bridge: {line}" for line in _bridges(gap, summaries)),
     ]
 
 
-def _bridge(gap: Gap) -> str:
+def _bridges(gap: Gap, summaries: Mapping[str, str]) -> list[str]:
+    """The adapters that bridge a gap, each with what it is for in its author's words."""
     if gap.bridges:
-        return ", ".join(gap.bridges)
+        return [f"{name}: {summaries[name]}" if name in summaries else name for name in gap.bridges]
     if gap.related:
-        return f"no adapter matches here ({', '.join(gap.related)} is for this fact: see spyre-dsl why)"
-    return "no adapter"
+        return [f"no adapter matches here ({', '.join(gap.related)} is for this fact: see spyre-dsl why)"]
+    return ["no adapter"]
 
 
 def _fallbacks(report: Report) -> str:

@@ -82,6 +82,13 @@ def test_gaps_of_all_layers_are_one_entry_with_a_count() -> None:
     assert "    bridge: attention-head-padding" in text
 
 
+def test_a_bridge_says_what_it_is_for_and_a_gap_what_shape_it_has() -> None:
+    gap = Gap(replace(refused(0).refused, shape=(4, 12, 28, 32)), ("attention-head-padding",))
+    text = render(replace(BARE, gaps=(gap,), summaries={"attention-head-padding": "Pad heads."}))
+    assert "  aten.matmul -> [4, 12, 28, 32] in layer.0.self" in text
+    assert "    bridge: attention-head-padding: Pad heads." in text
+
+
 def test_a_single_gap_keeps_its_full_path() -> None:
     assert "aten.matmul in layer.0.self, bert.py:9\n" in render(replace(BARE, gaps=(refused(0),)))
 
