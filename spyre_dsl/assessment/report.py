@@ -23,7 +23,8 @@ class Report:
 
     ``verdict``: ``pass``; ``gaps`` (the stack refuses something, so there are no numbers); ``wrong-numbers``;
     ``claims-refuted`` (--verify found a rule whose ``math`` does not hold); ``planned`` (--dry-run).
-    ``summaries`` says of each adapter what it is for; ``plan`` is None without adapters. ``kernels`` is None where the target counts none.
+    ``summaries`` says of each adapter what it is for; ``plan`` is None without adapters. ``kernels`` is None where the
+    target counts none.
     """
 
     model: str
