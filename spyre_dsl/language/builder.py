@@ -49,18 +49,17 @@ _SIZE = re.compile(r"\s*([0-9]{1,9})\s*")
 _COMPARISON = re.compile(r"\s*(<=|>=|==|!=|<|>)\s*([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*")
 
 
-def build(root: Node, source: Source, unusable: frozenset[int]) -> tuple[Adapter | None, list[Diagnostic]]:
-    """The adapter in a validated tree, and the mistakes in its expressions; nodes in ``unusable`` count as left out."""
+def build(root: Node, source: Source) -> tuple[Adapter | None, list[Diagnostic]]:
+    """The adapter in a validated tree, and the mistakes in its expressions; what is not usable counts as left out."""
     if not isinstance(root, MappingNode):
         return None, []
-    builder = _Builder(source, unusable)
+    builder = _Builder(source)
     return builder.adapter(root), builder.diagnostics
 
 
 class _Builder:
-    def __init__(self, source: Source, unusable: frozenset[int]) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.unusable = unusable
         self.diagnostics: list[Diagnostic] = []
         self.parsed: dict[int, Expression] = {}
 
@@ -68,7 +67,7 @@ class _Builder:
 
     def get(self, mapping: MappingNode | None, key: str) -> Node | None:
         node = mapping.get(key) if mapping is not None else None
-        return None if node is None or id(node) in self.unusable else node
+        return node if node is not None and node.usable else None
 
     def mapping(self, parent: MappingNode | None, key: str) -> MappingNode | None:
         node = self.get(parent, key)
@@ -78,7 +77,7 @@ class _Builder:
         """The items of a list; a single scalar counts as a list of one."""
         node = self.get(parent, key)
         items = node.items if isinstance(node, SequenceNode) else [node] if isinstance(node, Scalar) else []
-        return [item for item in items if id(item) not in self.unusable]
+        return [item for item in items if item.usable]
 
     def text(self, parent: MappingNode | None, key: str) -> str | None:
         node = self.get(parent, key)
@@ -113,7 +112,7 @@ class _Builder:
     # expressions
 
     def expression(self, node: Node | None) -> Expression:
-        if not isinstance(node, Scalar) or id(node) in self.unusable:
+        if not isinstance(node, Scalar) or not node.usable:
             return Broken(node.span if node is not None else Span(0, 0))
         if id(node) not in self.parsed:  # an alias stands for the same node, and has the same mistakes
             self.parsed[id(node)] = self.parse(node)
@@ -210,7 +209,7 @@ class _Builder:
         )
 
     def clause(self, key: Scalar, value: Node) -> ConfigClause | None:
-        if id(value) in self.unusable or isinstance(value, MappingNode):
+        if not value.usable or isinstance(value, MappingNode):
             return None
         if isinstance(value, SequenceNode):
             values = tuple(resolve(item) for item in value.items if isinstance(item, Scalar))
@@ -302,7 +301,7 @@ class _Builder:
     def input(self, name: Scalar, value: Node) -> TestInput:
         """The input; one that cannot be read is an empty float32, so that its name at least is known."""
         stand_in = TestInput(name.value, "float32", (0,), span=value.span)
-        if not isinstance(value, Scalar) or id(value) in self.unusable:
+        if not isinstance(value, Scalar) or not value.usable:
             return stand_in
         parts = _INPUT.fullmatch(value.value)
         if parts is None:

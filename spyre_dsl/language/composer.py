@@ -55,8 +55,6 @@ class Composer:
         self.root: Node | None = None
         self.aliased = 0
         self.documents = 0
-        self.unusable: set[int] = set()
-        self.dented: set[int] = set()
         self.stopped = False
 
     def compose(self) -> yaml.MarkedYAMLError | None:
@@ -117,7 +115,7 @@ class Composer:
         if event.anchor is not None:
             self.anchors[event.anchor] = scalar
         if event.tag is not None:
-            self.unusable.add(id(scalar))
+            scalar.usable = False
         self.add(scalar)
 
     def open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
@@ -153,7 +151,7 @@ class Composer:
                 label = "a value that starts with `*` is an alias: quote it if it is meant as text"
             self.report("SD012", start, end, message, label)
             target = Scalar("", "'", start, end)
-            self.unusable.add(id(target))
+            target.usable = False
         self.aliased += target.size
         if self.aliased > MAX_ALIASED:
             message = f"the aliases of this file stand for more than {MAX_ALIASED:,} nodes"
@@ -198,14 +196,14 @@ class Composer:
     def odd_key(self, mapping: MappingNode, key: Node, value: Node) -> None:
         """A key that is perhaps none: refused, or put in after all."""
         if not isinstance(key, Scalar):
-            self.dented.add(id(mapping))
+            mapping.whole = False
             self.report("SD008", key.start, key.end, "a key must be a text", "this is a list or a mapping")
             return
         data = resolve(key)
         if isinstance(data, str) and data not in mapping.entries:
             mapping.entries[data] = (key, value)
             return
-        self.dented.add(id(mapping))
+        mapping.whole = False
         if data is None and not key.value:
             self.report("SD008", key.start, key.start + 1, "a key must be a text, and here it is missing", "no key")
         elif not isinstance(data, str):

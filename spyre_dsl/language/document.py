@@ -30,16 +30,12 @@ _DASHES = re.compile(r" *(?:- +)*")
 class Document:
     """What could be read.
 
-    ``complete`` is false when parts were skipped, so that what is missing proves nothing. ``unusable`` are the nodes
-    (by ``id``) whose values are not what was meant: tagged ones, and texts that may have lost their end; ``dented`` are
-    the mappings that lost a key.
+    ``complete`` is false when parts were skipped, so that what is missing proves nothing.
     """
 
     root: Node | None
     diagnostics: tuple[Diagnostic, ...]
     complete: bool = True
-    unusable: frozenset[int] = frozenset()
-    dented: frozenset[int] = frozenset()
 
 
 def read_text(source: Source) -> Document:
@@ -99,14 +95,14 @@ def _document(composer: Composer, faults: list[Fault], skipped: list[tuple[int, 
         label = "an adapter file starts with `adapter: NAME`"
         found.append(diagnose("SD011", "the file is empty", composer.source, Span(0, 0), label=label))
     complete = not faults and not composer.stopped
-    unusable = frozenset(composer.unusable) | _cut_short(composer.root, skipped, text)
-    return Document(composer.root, (*found, *composer.diagnostics), complete, unusable, frozenset(composer.dented))
+    if skipped:
+        _disown_cut_texts(composer.root, skipped, text)
+    return Document(composer.root, (*found, *composer.diagnostics), complete)
 
 
-def _cut_short(root: Node | None, skipped: list[tuple[int, int]], text: str) -> frozenset[int]:
-    """The texts over several lines after which something was skipped that may have belonged to them."""
+def _disown_cut_texts(root: Node | None, skipped: list[tuple[int, int]], text: str) -> None:
+    """Texts over several lines are not usable when something behind them was skipped that may have belonged to them."""
     ends = [len(text[:start].rstrip()) for start, _ in skipped]
-    cut = set()
     todo = [root] if root is not None else []
     while todo:
         node = todo.pop()
@@ -116,5 +112,4 @@ def _cut_short(root: Node | None, skipped: list[tuple[int, int]], text: str) -> 
             todo += node.items
         elif any(node.start < end <= node.end and not text[end : node.end].strip() for end in ends):
             if "\n" in text[node.start : node.end].strip():
-                cut.add(id(node))
-    return frozenset(cut)
+                node.usable = False

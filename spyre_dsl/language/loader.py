@@ -49,9 +49,9 @@ def load_bytes(data: bytes, name: str) -> LoadResult:
     document = read_text(source)
     if document.root is None:
         return LoadResult(None, document.diagnostics, source, False)
-    verdict = validate(document, source)
-    adapter, found = build(document.root, source, verdict.unusable)
-    diagnostics = sorted((*document.diagnostics, *verdict.diagnostics, *found), key=lambda d: (d.span.start, d.code))
+    faults = validate(document, source)
+    adapter, found = build(document.root, source)
+    diagnostics = sorted((*document.diagnostics, *faults, *found), key=lambda d: (d.span.start, d.code))
     return LoadResult(adapter, tuple(diagnostics), source, not diagnostics)
 
 

@@ -9,7 +9,6 @@ one diagnostic a mistake.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -22,14 +21,6 @@ from spyre_dsl.language.source import Source
 
 MAX_FAULTS = 60
 """How many faults of one file are explained."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The diagnostics, and the nodes whose values are not usable (by ``id``)."""
-
-    diagnostics: tuple[Diagnostic, ...] = ()
-    unusable: frozenset[int] = frozenset()
 
 
 @cache
@@ -45,28 +36,27 @@ def is_valid() -> Check:
     return compile_schema(adapter_schema())
 
 
-def validate(document: Document, source: Source) -> Verdict:
+def validate(document: Document, source: Source) -> list[Diagnostic]:
     """Everything in a document with a root that the schema does not allow.
 
-    Unknown keys are mended in the tree itself. Where the file could not be read completely, nothing is said about what
-    is missing, and nothing ever about nodes that are unusable already.
+    Unknown keys are mended in the tree itself, and what is wrong is marked as not usable. Where the file could not be
+    read completely, nothing is said about what is missing.
     """
     root = document.root
     assert root is not None
     if is_valid()(plain(root)):
-        return Verdict((), document.unusable)
+        return []
     from spyre_dsl.language.schema_faults import explain
     from spyre_dsl.language.unknown_keys import mend
 
-    diagnostics, dented = mend(root, adapter_schema(), source)
+    diagnostics = mend(root, adapter_schema(), source)
     data = plain(root)
     if is_valid()(data):
-        return Verdict(tuple(diagnostics), document.unusable)
+        return diagnostics
     from jsonschema import Draft7Validator
 
     faults = list(islice(Draft7Validator(adapter_schema()).iter_errors(data), MAX_FAULTS))
-    found = explain(faults, replace(document, dented=document.dented | dented), source)
-    return Verdict((*diagnostics, *found.diagnostics), found.unusable)
+    return diagnostics + explain(faults, document, source)
 
 
 def node_at(root: Node, path: list[str | int]) -> Node:

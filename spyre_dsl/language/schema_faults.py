@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.document import Document, MappingNode, Node, Scalar, SequenceNode
-from spyre_dsl.language.schema import Verdict, key_at, node_at
+from spyre_dsl.language.schema import key_at, node_at
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Span
@@ -28,14 +28,14 @@ WORDS = {
 }
 
 
-def explain(faults: Sequence[ValidationError], document: Document, source: Source) -> Verdict:
-    """The diagnostics for ``faults`` in a document with a root, each once, and all nodes that cannot be used."""
+def explain(faults: Sequence[ValidationError], document: Document, source: Source) -> list[Diagnostic]:
+    """The diagnostics for ``faults`` in a document with a root, each once; what is wrong is marked as not usable."""
     assert document.root is not None
-    account = _Account(document.root, source, document.complete, document.dented, set(document.unusable))
+    account = _Account(document.root, source, document.complete)
     for fault in faults:
         for leaf in _leaves(fault):
             account.add(leaf)
-    return Verdict(tuple(account.diagnostics), frozenset(account.unusable))
+    return account.diagnostics
 
 
 def _leaves(fault: ValidationError) -> Iterator[ValidationError]:
@@ -55,8 +55,6 @@ class _Account:
     root: Node
     source: Source
     complete: bool
-    dented: frozenset[int]
-    unusable: set[int]
     diagnostics: list[Diagnostic] = field(default_factory=list)
     said: set[tuple[str, Span, str]] = field(default_factory=set)
     node: Node = field(default_factory=lambda: Scalar("", "", 0, 0))
@@ -66,7 +64,7 @@ class _Account:
         path = list(fault.absolute_path)
         self.node = node_at(self.root, path)
         self.key = key_at(self.root, path)
-        if id(self.node) in self.unusable:
+        if not self.node.usable:
             return  # a mistake in it was reported already
         handler = getattr(self, f"_{fault.validator}", None)
         if handler is None:
@@ -106,7 +104,7 @@ class _Account:
         return Span(self.node.start, self.node.start + 1)
 
     def _type(self, fault: ValidationError) -> None:
-        self.unusable.add(id(self.node))
+        self.node.usable = False
         if fault.instance is None and not self.complete:
             return  # what stood here was skipped
         wanted = fault.validator_value if isinstance(fault.validator_value, list) else [fault.validator_value]
@@ -162,7 +160,7 @@ class _Account:
 
     def whole(self) -> bool:
         """Whether what is not in the node is not in the file either."""
-        return self.complete and id(self.node) not in self.dented
+        return self.complete and self.mapping().whole
 
     def _minProperties(self, fault: ValidationError) -> None:
         if self.whole():
@@ -175,7 +173,7 @@ class _Account:
             self.report("SD107", self.where(), f"{self.what(fault)} is empty", "give at least one item, or drop it")
 
     def _minLength(self, fault: ValidationError) -> None:
-        self.unusable.add(id(self.node))
+        self.node.usable = False
         self.report("SD107", self.value_span(), f"{self.what(fault)} is empty", "write something, or drop it")
 
     def _maxProperties(self, fault: ValidationError) -> None:
@@ -203,7 +201,7 @@ class _Account:
         for name in present[1:]:
             key = self.mapping().key(name)
             assert key is not None
-            self.unusable.add(id(self.mapping().get(name)))
+            self.mapping().entries[name][1].usable = False
             message = f"`{name}` and `{present[0]}` exclude each other: a {fault.schema['title']} says one thing"
             self.report("SD105", key.span, message, f"drop this or `{present[0]}`", None, related)
 
@@ -229,7 +227,7 @@ class _Account:
                     "SD106", key.span, f"`{dependent}` needs {' or '.join(names)} beside it", "goes with neither"
                 )
             return
-        self.unusable.add(id(self.node))
+        self.node.usable = False
         values = [branch["const"] for branch in branches if "const" in branch]
         if isinstance(self.node, Scalar) and self.node.value:
             wanted = nearest(self.node.value, values)
@@ -250,7 +248,7 @@ class _Account:
         if isinstance(self.node, MappingNode):  # a name among propertyNames
             self.bad_name(fault)
             return
-        self.unusable.add(id(self.node))
+        self.node.usable = False
         mended = "-".join(
             "".join(c if c.isalnum() and c.isascii() else " " for c in str(fault.instance).lower()).split()
         )
@@ -270,7 +268,7 @@ class _Account:
         self.bad_name(fault)
 
     def _exclusiveMinimum(self, fault: ValidationError) -> None:
-        self.unusable.add(id(self.node))
+        self.node.usable = False
         self.report("SD109", self.node.span, f"{self.what(fault)} must be above {fault.validator_value}", "too small")
 
 

@@ -17,14 +17,11 @@ MAX_UNKNOWN = 60
 Schema = dict[str, Any]
 
 
-def mend(root: Node, schema: Schema, source: Source) -> tuple[list[Diagnostic], set[int]]:
-    """Reports every unknown key below ``root`` and renames, moves or drops it in place.
-
-    Returns the diagnostics, and the mappings (by ``id``) that lost a key.
-    """
+def mend(root: Node, schema: Schema, source: Source) -> list[Diagnostic]:
+    """Reports every unknown key below ``root`` and renames, moves or drops it in place."""
     walk = _Walk(schema, source)
     walk.visit(root, schema)
-    return walk.diagnostics, walk.dented
+    return walk.diagnostics
 
 
 @dataclass(slots=True)
@@ -50,7 +47,6 @@ class _Walk:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     levels: list[_Level] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
-    dented: set[int] = field(default_factory=set)
 
     def visit(self, node: Node, schema: Schema) -> None:
         schema = self.resolve(schema, node)
@@ -87,7 +83,7 @@ class _Walk:
         here = self.levels[-1]
         unknown = [pair for pair in here.node.pairs if pair[0].value not in here.properties()]
         for key, _ in unknown:
-            self.dented.add(id(here.node))
+            here.node.whole = False
             del here.node.entries[key.value]
         missing = [key for key in here.schema.get("required", ()) if here.lacks(key)]
         for key, value in unknown:

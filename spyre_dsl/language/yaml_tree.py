@@ -1,4 +1,7 @@
-"""The nodes of a YAML file, with their places, and what they stand for."""
+"""The nodes of a YAML file, with their places, and what they stand for.
+
+A node in which a mistake was found is no longer ``usable``: it counts as left out, and nothing more is said about it.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ class Scalar:
     style: str
     start: int
     end: int
+    usable: bool = True
     size = 1
 
     @property
@@ -29,12 +33,17 @@ class Scalar:
 
 @dataclass(slots=True, eq=False)
 class MappingNode:
-    """Keys and values by the key's text, in file order; ``size`` counts the nodes in it, aliases expanded."""
+    """Keys and values by the key's text, in file order; ``size`` counts the nodes in it, aliases expanded.
+
+    A mapping that lost a key, because it was none or is not known, is not ``whole``.
+    """
 
     entries: dict[str, tuple[Scalar, Node]]
     start: int
     end: int
     size: int = 1
+    usable: bool = True
+    whole: bool = True
 
     @property
     def span(self) -> Span:
@@ -62,6 +71,7 @@ class SequenceNode:
     start: int
     end: int
     size: int = 1
+    usable: bool = True
 
     @property
     def span(self) -> Span:
