@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
-from .difference import StackDifference, diff
+from typing import TYPE_CHECKING, Any
+
 from .loading import StackError, UnknownStack, load_stack, stack_names
 from .model import Constants, Defect, Numerics, OpStatus, Restriction, Stack
-from .validation import Problem, problems_of
+
+if TYPE_CHECKING:
+    from .difference import StackDifference, diff
+    from .validation import Problem, problems_of
 
 __all__ = [
     "Constants",
@@ -26,3 +30,13 @@ __all__ = [
     "problems_of",
     "stack_names",
 ]
+
+_LATER = {"StackDifference": "difference", "diff": "difference", "Problem": "validation", "problems_of": "validation"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_LATER[name]}", __name__), name)

@@ -11,16 +11,17 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import date
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import facts
 from .model import Constants, Numerics, Stack
-from .validation import Problem, problems_of
 from .yaml_files import read_mapping
+
+if TYPE_CHECKING:
+    from .validation import Problem
 
 FOLDER = Path(__file__).parent
 DEFAULT = "2026-06"
@@ -82,6 +83,8 @@ def _looks_like_a_file(text: str) -> bool:
 
 
 def _unknown(name: str) -> str:
+    from difflib import get_close_matches  # only for a mistake
+
     near = get_close_matches(name, stack_names(), n=1, cutoff=0.4)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return (
@@ -92,33 +95,40 @@ def _unknown(name: str) -> str:
 
 @cache
 def _load_named(name: str) -> Stack:
-    return _build(_chain(FOLDER / f"{name}.yaml", trusted=True))
+    return _build(_packaged(name))
 
 
 def _load_file(path: Path) -> Stack:
-    return _build(_chain(path, trusted=False))
+    return _build(_chain(path))
 
 
-def _chain(path: Path, *, trusted: bool) -> list[Mapping[str, Any]]:
-    """The profile's mapping after those it extends, outermost ancestor first."""
+def _packaged(name: str) -> list[Mapping[str, Any]]:
+    """The mapping of a profile of this package, which is not validated again, after those it extends."""
+    profile = read_mapping(FOLDER / f"{name}.yaml")
+    return [profile] if profile["extends"] == "facts" else [*_packaged(profile["extends"]), profile]
+
+
+def _chain(path: Path) -> list[Mapping[str, Any]]:
+    """A user's profile after those it extends, outermost ancestor first. Raises StackError for what is wrong."""
+    from .validation import Problem, problems_of  # a schema validator, which profiles of the package do not need
+
     chain: list[Mapping[str, Any]] = []
     seen: list[Path] = []
     while True:
         if path.resolve() in seen:
-            loop = " -> ".join(str(step.name) for step in [*seen, path])
+            loop = " -> ".join(step.name for step in [*seen, path])
             raise StackError(path, [Problem(1, f"extends itself: {loop}")])
         seen.append(path.resolve())
-        if not trusted:
-            found = problems_of(path)
-            if found:
-                raise StackError(path, found)
-        profile = read_mapping(path)
-        chain.insert(0, profile)
-        parent = profile["extends"]
+        found = problems_of(path)
+        if found:
+            raise StackError(path, found)
+        chain.insert(0, read_mapping(path))
+        parent = chain[0]["extends"]
         if parent == "facts":
             return chain
-        trusted = parent in stack_names()
-        path = FOLDER / f"{parent}.yaml" if trusted else path.parent / parent
+        if parent in stack_names():
+            return [*_packaged(parent), *chain]
+        path = path.parent / parent
 
 
 def _build(chain: list[Mapping[str, Any]]) -> Stack:
