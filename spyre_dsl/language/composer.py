@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 from yaml.events import (
@@ -123,8 +123,7 @@ class Composer:
         if event.anchor is not None or event.tag is not None:
             start = self.behind_properties(start, event.tag)
         if len(self.stack) >= MAX_DEPTH:
-            self.report("SD003", start, start + 1, f"the file nests deeper than {MAX_DEPTH} levels", "too deep")
-            raise _Stop
+            self.too_deep(start, start + 1)
         is_mapping = type(event) is MappingStartEvent
         self.stack.append(MappingNode({}, start, start) if is_mapping else SequenceNode([], start, start))
         self.keys.append(None)
@@ -157,7 +156,13 @@ class Composer:
             message = f"the aliases of this file stand for more than {MAX_ALIASED:,} nodes"
             self.report("SD012", start, end, message, "write the value out where it is needed")
             raise _Stop
+        if len(self.stack) + target.depth > MAX_DEPTH:
+            self.too_deep(start, end)
         self.add(target, end)
+
+    def too_deep(self, start: int, end: int) -> NoReturn:
+        self.report("SD003", start, end, f"the file nests deeper than {MAX_DEPTH} levels", "too deep")
+        raise _Stop
 
     def behind_properties(self, start: int, tag: str | None) -> int:
         """Where the node itself starts, behind its anchor and its tag, which is reported."""
@@ -191,6 +196,7 @@ class Composer:
             else:
                 self.odd_key(parent, key, node)
         parent.size += node.size
+        parent.depth = max(parent.depth, node.depth + 1)
         parent.end = node.end if end is None else end
 
     def odd_key(self, mapping: MappingNode, key: Node, value: Node) -> None:

@@ -35,12 +35,13 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The parser's report: the text, where it stopped, and where the thing began that it was reading."""
+    """The parser's report: the text, where it stopped, where the thing began that it was reading, and what that is."""
 
     source: Source
     place: int
     context: int
     problem: str
+    reading: str = ""
 
     @property
     def text(self) -> str:
@@ -84,7 +85,9 @@ def explain(source: Source, error: yaml.MarkedYAMLError) -> Fault:
     size = len(source.text)
     mark, context = error.problem_mark or error.context_mark, error.context_mark or error.problem_mark
     place = min(mark.index, size) if mark else 0
-    report = Report(source, place, min(context.index, size) if context else place, str(error.problem))
+    report = Report(
+        source, place, min(context.index, size) if context else place, str(error.problem), str(error.context)
+    )
     for words, function in _CAUSES.items():
         if words in report.problem:
             return function(report)
@@ -165,6 +168,11 @@ def _dash_expected(report: Report) -> Fault:
         f"the items of this list start with `-` in column {column}, and what is in an item stands to the right of that"
     )
     return Fault(content, end, "this line is in the middle of a list, and is no item of it", label)
+
+
+def _block_end_expected(report: Report) -> Fault:
+    """What PyYAML's own parser says in place of the two above."""
+    return _dash_expected(report) if "collection" in report.reading else _key_expected(report)
 
 
 def _comma_expected(report: Report) -> Fault:
@@ -275,23 +283,26 @@ _CAUSES: dict[str, Callable[[Report], Fault]] = {
     "could not find expected ':'": _colon_expected,
     "did not find expected key": _key_expected,
     "did not find expected '-' indicator": _dash_expected,
-    "did not find expected ',' or": _comma_expected,
+    "expected <block end>": _block_end_expected,
+    "expected ',' or": _comma_expected,
     "found unexpected end of stream": _end_of_stream,
     "found unexpected document indicator": _end_of_stream,
-    "did not find expected node content": _content_expected,
+    "node content": _content_expected,
     "cannot start any token": _bad_start,
-    "did not find expected alphabetic or numeric character": _bad_name,
-    "block sequence entries are not allowed": _dash_after_key,
+    "alphabetic or numeric character": _bad_name,
+    "sequence entries are not allowed": _dash_after_key,
     "unknown escape character": _bad_escape,
-    "did not find expected hexdecimal number": _bad_escape,
+    "hexdecimal number": _bad_escape,
+    "hexadecimal numbers": _bad_escape,
     "invalid Unicode character code": _bad_escape,
     "did not find expected comment or line break": _block_header,
+    "chomping or indentation indicators": _block_header,
     "found an indentation indicator equal to 0": _block_header,
     "exceeded maximum nesting depth": _nesting,
     "undefined tag handle": _tag_handle,
     "did not find expected '!'": _tag_handle,
-    "did not find expected <document start>": _document_start,
+    "<document start>": _document_start,
     "directive": _directive,
     "incompatible YAML document": _directive,
 }
-"""By the words of libyaml; the first that occur in the report decide."""
+"""By words of libyaml and of PyYAML without it; the first that occur in the report decide."""

@@ -25,6 +25,7 @@ class Scalar:
     end: int
     usable: bool = True
     size = 1
+    depth = 0
 
     @property
     def span(self) -> Span:
@@ -33,7 +34,7 @@ class Scalar:
 
 @dataclass(slots=True, eq=False)
 class MappingNode:
-    """Keys and values by the key's text, in file order; ``size`` counts the nodes in it, aliases expanded.
+    """Keys and values by the key's text, in file order; ``size`` counts the nodes in it, ``depth`` how deep they nest, aliases expanded.
 
     A mapping that lost a key, because it was none or is not known, is not ``whole``.
     """
@@ -42,6 +43,7 @@ class MappingNode:
     start: int
     end: int
     size: int = 1
+    depth: int = 1
     usable: bool = True
     whole: bool = True
 
@@ -71,6 +73,7 @@ class SequenceNode:
     start: int
     end: int
     size: int = 1
+    depth: int = 1
     usable: bool = True
 
     @property

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
+import yaml
 
+from spyre_dsl.language import composer
 from spyre_dsl.language.document import MappingNode, Scalar, plain, read_text
 from spyre_dsl.language.source import Source
-from tests.language.golden_files import check, render
+from tests.language.golden_files import check, read_cases, render
 
 
 def judge(text: str) -> str:
@@ -70,6 +72,7 @@ def test_a_text_that_may_have_lost_its_end_is_not_used() -> None:
 
 
 HOSTILE = {
+    "aliases that deepen": "a0: &a0 x\n" + "".join(f"a{n}: &a{n} [[[[*a{n - 1}]]]]\n" for n in range(1, 1_500)),
     "flow sequences": "[" * 60_000,
     "flow mappings": "{a: " * 15_000,
     "dashes": "- " * 30_000,
@@ -103,3 +106,11 @@ def test_no_file_keeps_the_reader_busy(name: str) -> None:
     if name not in ("many keys", "anchors", "escapes", "folds", "blanks", "quotes"):
         assert document.diagnostics
     assert len(document.diagnostics) <= 100
+
+
+def test_without_libyaml_the_same_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyYAML's own parser words its errors otherwise; only an unknown directive is not an error to it."""
+    monkeypatch.setattr(composer, "_Loader", yaml.SafeLoader)
+    for case in read_cases("yaml.txt"):
+        if case.title != "directive":
+            assert judge(case.text) == case.expected, case.title
