@@ -11,7 +11,7 @@ import torch
 from spyre_dsl.matching.rules import RuleIndex
 from spyre_dsl.matching.scope import MatchContext
 from spyre_dsl.patching.driver import Rewriter
-from spyre_dsl.patching.eager import wrote
+from spyre_dsl.patching.eager import files_that_write, wrote
 from spyre_dsl.patching.entry import GraphEntry
 from spyre_dsl.patching.errors import TiedWeightError
 from spyre_dsl.patching.export_owner import ExportedOwner, export_owner
@@ -73,7 +73,7 @@ class EntryBuilder:
         """The same, with the sites that were rewritten in it."""
         exported = export_owner(owner, path, forward, structure, leaves)
         guards = guards_so_far(exported)
-        _mark_rewritten_forwards(exported)
+        _mark_rewritten_forwards(exported, files_that_write(owner))
         base = self.index.context
         context = OwnerContext(base.model, base.config, base.stack, base.rebase, path, owner)
         index = RuleIndex(self.index.rules, context)
@@ -125,8 +125,8 @@ def _placeholders(exported: ExportedOwner, owner: torch.nn.Module) -> Callable[[
     return lambda tensor: found.get(id(tensor))
 
 
-def _mark_rewritten_forwards(exported: ExportedOwner) -> None:
+def _mark_rewritten_forwards(exported: ExportedOwner, files: tuple[str, ...]) -> None:
     """What a ``forward`` or ``parameters`` rewrite did to parameters is folded like anything else that a rule wrote."""
     for node in exported.graph_module.graph.nodes:
-        if wrote(node.meta.get("stack_trace")):
+        if wrote(node.meta.get("stack_trace"), files):
             node.meta.setdefault(EMITTED, "a rewritten forward")

@@ -20,10 +20,17 @@ from spyre_dsl.patching.overloads import PlannedCall
 from spyre_dsl.patching.writing import ExpressionWriter, refused
 
 
-def wrote(stack_trace: str | None) -> bool:
+def files_that_write(owner: torch.nn.Module) -> tuple[str, ...]:
+    """The files whose functions stand for a rule in the stack traces of ``owner``: this one and those of its blocks."""
+    held = (getattr(vars(module).get("forward"), "__func__", None) for module in owner.modules())
+    blocks = (each.function for each in held if isinstance(each, BlockForward))
+    return (__file__, *(block.__code__.co_filename for block in blocks if hasattr(block, "__code__")))
+
+
+def wrote(stack_trace: str | None, files: tuple[str, ...]) -> bool:
     """Whether an op with this stack trace was written by a rule's forward (torch keeps the frames called ``forward``)."""
     frames = (stack_trace or "").split('File "')
-    return frames[-1].startswith(__file__)
+    return frames[-1].startswith(tuple(f'{file}"' for file in files))
 
 
 class EagerWriter(ExpressionWriter):

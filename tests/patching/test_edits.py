@@ -216,6 +216,7 @@ def test_a_block_computes_the_module():
     torch.testing.assert_close(found, wanted)
     graph = made.owners[0].table.all()[0].graph_module.graph
     assert sum(node.target is torch.ops.aten.linear.default for node in graph.nodes) == 3
+    assert not any("split" in str(node.target) for node in graph.nodes), "the slices of the weight are folded"
 
 
 def test_a_block_refuses_what_it_is_not_for():

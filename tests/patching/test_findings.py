@@ -1,0 +1,73 @@
+"""Silence is the worst habit: rules that fire less or more often than their authors said are reported."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spyre_dsl.patching.plan import plan
+from tests.patching.rules import STACK, bert, rules, text_inputs
+
+
+@pytest.fixture(scope="module")
+def model():
+    return bert()
+
+
+def found(model, body):
+    made = plan(model, rules(body), (), text_inputs(), stack=STACK)
+    return made, [(finding.kind, finding.found, finding.expected) for finding in made.unmatched]
+
+
+GELU = """
+- name: gelu
+  match: {op: gelu($x)}
+  rewrite: {op: "$x * (0.5 * (1 + erf($x * 0.7071067811865476)))"}
+"""
+
+
+@pytest.mark.parametrize(
+    "expected, kind",
+    [("config.num_hidden_layers", None), ("3", "too-few"), ("1", "too-many"), ("config.layers", "no-number")],
+)
+def test_expected_sites_are_counted(model, expected, kind):
+    _, findings = found(model, GELU + f"  expect: {{sites: {expected}}}")
+    assert [finding[0] for finding in findings] == ([kind] if kind else [])
+
+
+def test_a_rule_that_was_expected_and_fires_nowhere(model):
+    made, findings = found(model, GELU.replace("gelu($x)}", "silu($x)}") + "  expect: {sites: config.num_hidden_layers}")
+    assert findings == [("none", 0, 2)]
+    assert str(made) == "warning: test/gelu: it fires nowhere; expect.sites says 2"
+
+
+def test_a_config_that_fits_and_nothing_that_matches(model):
+    body = GELU.replace("match: {op: gelu($x)}", "match: {op: silu($x), config: {model_type: bert}}")
+    made, findings = found(model, body)
+    assert findings == [("nothing", 0, None)]
+    assert "match.config fits this model, and nothing in it matched" in str(made)
+
+
+def test_a_config_that_does_not_fit_is_no_finding(model):
+    body = GELU.replace("match: {op: gelu($x)}", "match: {op: gelu($x), config: {model_type: gpt2}}")
+    made, findings = found(model, body + "  expect: {sites: 12}")
+    assert not findings and not made.patches
+
+
+def test_a_general_rule_that_does_not_match_is_no_finding(model):
+    _, findings = found(model, GELU.replace("gelu($x)}", "silu($x)}"))
+    assert findings == []
+
+
+def test_module_rules_are_counted_by_module(model):
+    body = '- name: eps\n  match: {module: "*LayerNorm"}\n  rewrite: {attributes: {eps: 1e-6}}\n  expect: {sites: 2}'
+    _, findings = found(model, body)
+    assert findings == [("too-many", 5, 2)]
+
+
+def test_findings_are_in_the_json_of_a_plan(model):
+    made, _ = found(model, GELU + "  expect: {sites: 3}")
+    shown = json.loads(made.to_json())
+    assert shown["unmatched"][0]["kind"] == "too-few" and len(shown["patches"]) == 2
+    assert shown["patches"][0]["source_line"].startswith("activations.py:")
