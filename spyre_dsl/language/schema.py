@@ -11,13 +11,16 @@ from __future__ import annotations
 import json
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.document import Document, MappingNode, Node, Scalar, SequenceNode, plain
 from spyre_dsl.language.fast_schema import Check, compile_schema
 from spyre_dsl.language.resources import resource
 from spyre_dsl.language.source import Source
+
+if TYPE_CHECKING:
+    from jsonschema import Draft7Validator
 
 MAX_FAULTS = 60
 """How many faults of one file are explained."""
@@ -34,6 +37,14 @@ def adapter_schema() -> dict[str, Any]:
 def is_valid() -> Check:
     """The compiled check of plain data against the schema."""
     return compile_schema(adapter_schema())
+
+
+@cache
+def _validator() -> Draft7Validator:
+    """jsonschema's validator. Importing it takes longer than a run without faults."""
+    from jsonschema import Draft7Validator
+
+    return Draft7Validator(adapter_schema())
 
 
 def validate(document: Document, source: Source) -> list[Diagnostic]:
@@ -53,9 +64,7 @@ def validate(document: Document, source: Source) -> list[Diagnostic]:
     data = plain(root)
     if is_valid()(data):
         return diagnostics
-    from jsonschema import Draft7Validator
-
-    faults = list(islice(Draft7Validator(adapter_schema()).iter_errors(data), MAX_FAULTS))
+    faults = list(islice(_validator().iter_errors(data), MAX_FAULTS))
     return diagnostics + explain(faults, document, source)
 
 
