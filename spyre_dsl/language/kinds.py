@@ -6,7 +6,8 @@ The kinds are those of the vocabulary (``tensor``, ``int``, ``bool``, ``dtype`` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS
 from spyre_dsl.language.syntax import (
@@ -58,38 +59,12 @@ def accepts(wanted: str, found: str) -> bool:
 
 def kind_of(node: Expression, names: Names = None) -> str:
     """The kind of what ``node`` gives, where ``names`` are in reach."""
-    match node:
-        case Number():
-            return "int" if isinstance(node.value, int) else "float"
-        case String():
-            return "string"
-        case Boolean() | Compare() | Logical():
-            return _truth(node, names)
-        case NoneLiteral():
-            return "none"
-        case ListExpression():
-            return "list"
-        case Name():
-            return _name(node, names)
-        case Call():
-            return _call(node)
-        case Unary():
-            return "bool" if node.operator == "not" else kind_of(node.operand, names)
-        case Binary():
-            return _arithmetic(node.operator, kind_of(node.left, names), kind_of(node.right, names))
-        case Conditional():
-            then, otherwise = kind_of(node.then, names), kind_of(node.otherwise, names)
-            return then if then == otherwise else "any"
-        case Attribute(root="stack", path=("stick",)):
-            return "int"
-        case Index():
-            return "tensor" if kind_of(node.base, names) == "tensor" else "any"
-        case _:
-            return "any"
+    find = _FINDERS.get(type(node))
+    return "any" if find is None else find(node, names)
 
 
-def _truth(node: Boolean | Compare | Logical, names: Names) -> str:
-    if isinstance(node, Compare) and node.operator not in ("in", "not in"):
+def _compare(node: Compare, names: Names) -> str:
+    if node.operator not in ("in", "not in"):
         sides = (kind_of(node.left, names), kind_of(node.right, names))
         return "tensor" if "tensor" in sides else "any" if "any" in sides else "bool"
     return "bool"
@@ -103,10 +78,10 @@ def _name(node: Name, names: Names) -> str:
     return "dtype" if node.name in DTYPES else "any"
 
 
-def _call(node: Call) -> str:
+def _call(node: Call, names: Names) -> str:
     function = FUNCTIONS.get(node.function)
     if function is not None:
-        return {"ints": "list"}.get(function.result, function.result)
+        return "list" if function.result == "ints" else function.result
     op = find_op(node.function)
     if op is None:
         return "any"
@@ -122,3 +97,26 @@ def _arithmetic(operator: str, left: str, right: str) -> str:
     if operator == "/" or "float" in sides:
         return "float"
     return "number" if "number" in sides or operator == "**" else "int"
+
+
+def _conditional(node: Conditional, names: Names) -> str:
+    then, otherwise = kind_of(node.then, names), kind_of(node.otherwise, names)
+    return then if then == otherwise else "any"
+
+
+_FINDERS: Mapping[type, Callable[[Any, Names], str]] = {
+    Number: lambda node, names: "int" if isinstance(node.value, int) else "float",
+    String: lambda node, names: "string",
+    Boolean: lambda node, names: "bool",
+    Logical: lambda node, names: "bool",
+    NoneLiteral: lambda node, names: "none",
+    ListExpression: lambda node, names: "list",
+    Compare: _compare,
+    Name: _name,
+    Call: _call,
+    Unary: lambda node, names: "bool" if node.operator == "not" else kind_of(node.operand, names),
+    Binary: lambda node, names: _arithmetic(node.operator, kind_of(node.left, names), kind_of(node.right, names)),
+    Conditional: _conditional,
+    Attribute: lambda node, names: "int" if (node.root, node.path) == ("stack", ("stick",)) else "any",
+    Index: lambda node, names: "tensor" if kind_of(node.base, names) == "tensor" else "any",
+}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spyre_dsl.language.adapter import Adapter, OpRewrite, PlaceRewrite, Rule, UseRewrite
 from spyre_dsl.language.lazy import lazy
 from spyre_dsl.language.syntax import Broken, walk
-from spyre_dsl.language.terms import UNKNOWN, App, Host, Term, Terms, TooLarge, Var, children_of, substitute, subterms
+from spyre_dsl.language.terms import UNKNOWN, App, Host, Term, Terms, TooLarge, Var, children_of, subterms
 
 _FLOAT_ARGUMENTS = {
     "scaled_dot_product_attention": 3, "layer_norm": 1, "rms_norm": 1, "group_norm": 1, "batch_norm": 1, "gelu": 1,
@@ -108,17 +108,10 @@ class RuleTerms:
     def _terms(self) -> Terms:
         return Terms(self._prefix)
 
-    @lazy
+    @property
     def identity(self) -> tuple[object, ...]:
-        """Equal for rules that match and do the same, however their captures are called."""
-        numbers: dict[str, Term] = {}
-        terms = (self.pattern, *self.guards, *(() if self.result is None else (self.result,)))
-        for term in terms:
-            for name in all_variables(term):
-                numbers.setdefault(name, Var(f"x{len(numbers)}"))
-        match = self.rule.match
-        scope = (match.module, match.path, match.config, self.stacks, self.rule.priority)
-        return (*(substitute(term, numbers) for term in terms), scope, type(self.rule.rewrite))
+        """Equal for rules that say the same in the same words, wherever they stand."""
+        return self.rule.match, self.rule.rewrite, self.stacks, self.rule.priority
 
     @property
     def stacks(self) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ which only some can be told apart before a model is there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Union
+from functools import cache
+from typing import Any, Union
 
 from spyre_dsl.language.functions import FUNCTIONS
 from spyre_dsl.language.syntax import (
@@ -127,51 +128,48 @@ class Terms:
         self._budget -= 1
         if self._budget < 0:
             raise TooLarge
-        match node:
-            case Capture():
-                if kind != "any":
-                    self.kinds.setdefault(node.name, kind)
-                return Var(self.prefix + node.name)
-            case Wildcard():
-                self._anonymous += 1
-                return Var(f"{self.prefix}_{self._anonymous}")
-            case Number() | String() | Boolean():
-                return Lit(node.value)
-            case NoneLiteral():
-                return Lit(None)
-            case Name():
-                return self._name(node.name)
-            case Attribute():
-                return Host(".".join((node.root, *node.path)))
-            case ListExpression():
-                inner = "tensor" if kind in ("tensors", "any") else "int"
-                return Seq(tuple(self.build(item, inner) for item in node.items))
-            case Call():
-                return self._call(node)
-            case Index():
-                return self._index(node, kind)
-            case Unary():
-                return self._unary(node, kind)
-            case Binary():
-                return self._binary(node, kind)
-            case Compare() | Logical():
-                return Host(node.operator, (self.build(node.left, "any"), self.build(node.right, "any")))
-            case Conditional():
-                parts = (node.condition, node.then, node.otherwise)
-                return Host("if", tuple(self.build(part, "any") for part in parts))
-            case _:
-                return UNKNOWN
+        build = _BUILDERS.get(type(node))
+        return UNKNOWN if build is None else build(self, node, kind)
 
-    def _name(self, name: str) -> Term:
-        found = self.lets.get(name)
+    def _capture(self, node: Capture, kind: str) -> Term:
+        if kind != "any":
+            self.kinds.setdefault(node.name, kind)
+        return Var(self.prefix + node.name)
+
+    def _wildcard(self, node: Wildcard, kind: str) -> Term:
+        self._anonymous += 1
+        return Var(f"{self.prefix}_{self._anonymous}")
+
+    def _literal(self, node: Number | String | Boolean, kind: str) -> Term:
+        return Lit(node.value)
+
+    def _none(self, node: NoneLiteral, kind: str) -> Term:
+        return _NONE
+
+    def _attribute(self, node: Attribute, kind: str) -> Term:
+        return Host(".".join((node.root, *node.path)))
+
+    def _list(self, node: ListExpression, kind: str) -> Term:
+        inner = "tensor" if kind in ("tensors", "any") else "int"
+        return Seq(tuple([self.build(item, inner) for item in node.items]))
+
+    def _compare(self, node: Compare | Logical, kind: str) -> Term:
+        return Host(node.operator, (self.build(node.left, "any"), self.build(node.right, "any")))
+
+    def _conditional(self, node: Conditional, kind: str) -> Term:
+        parts = (node.condition, node.then, node.otherwise)
+        return Host("if", tuple([self.build(part, "any") for part in parts]))
+
+    def _name(self, node: Name, kind: str) -> Term:
+        found = self.lets.get(node.name)
         if found is None:
-            return Sym(name)
+            return Sym(node.name)
         self._budget -= size_of(found)
         if self._budget < 0:
             raise TooLarge
         return found
 
-    def _call(self, node: Call) -> Term:
+    def _call(self, node: Call, kind: str) -> Term:
         op = find_op(node.function)
         function = FUNCTIONS.get(node.function)
         if function is not None and function.composite:
@@ -186,23 +184,19 @@ class Terms:
         return App(node.function, tuple(self.build(argument, "any") for argument in args))
 
     def _app(self, node: Call, op: Op) -> Term:
+        if not node.keywords and len(node.args) == len(op.parameters):
+            pairs = zip(op.parameters, node.args)
+            return _canonical(op, tuple([self._argument(parameter, value) for parameter, value in pairs]))
         bound = bind(op, node.args, [(keyword.name, keyword.value) for keyword in node.keywords])
         if not isinstance(bound, dict):
             return UNKNOWN
-        return _canonical(
-            op, tuple(self._argument(parameter, bound.get(parameter.name)) for parameter in op.parameters)
-        )
+        return _canonical(op, tuple([self._argument(p, bound.get(p.name)) for p in op.parameters]))
 
     def _argument(self, parameter: Parameter, node: Expression | None) -> Term:
         if node is None:
-            return Seq(()) if parameter.default == () else Lit(parameter.default)
+            return _default(parameter)
         term = self.build(node, parameter.kind)
-        if (
-            parameter.kind == "ints"
-            and parameter.name in DIMENSIONS
-            and isinstance(term, Lit)
-            and term.value is not None
-        ):
+        if parameter.kind == "ints" and isinstance(term, Lit) and parameter.name in DIMENSIONS and term != _NONE:
             return Seq((term,))
         return term
 
@@ -234,6 +228,21 @@ class Terms:
             return kind in ("tensor", "value") and first_use in ("tensor", "value")
         return isinstance(term, (App, Composite)) or (isinstance(term, Sym) and kind in ("tensor", "value"))
 
+
+_NONE = Lit(None)
+
+
+@cache
+def _default(parameter: Parameter) -> Term:
+    return Seq(()) if parameter.default == () else Lit(parameter.default)
+
+
+_BUILDERS: Mapping[type, Callable[[Terms, Any, str], Term]] = {
+    Capture: Terms._capture, Wildcard: Terms._wildcard, Number: Terms._literal, String: Terms._literal,
+    Boolean: Terms._literal, NoneLiteral: Terms._none, Name: Terms._name, Attribute: Terms._attribute,
+    ListExpression: Terms._list, Call: Terms._call, Index: Terms._index, Unary: Terms._unary, Binary: Terms._binary,
+    Compare: Terms._compare, Logical: Terms._compare, Conditional: Terms._conditional,
+}  # fmt: skip
 
 _TRANSPARENT = frozenset({"contiguous", "clone", "detach", "alias", "lift_fresh_copy", "dropout"})
 """Ops that the canonical graph does not hold: their argument stands for them."""

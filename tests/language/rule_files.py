@@ -14,7 +14,7 @@ SPACE = " " * 4
 def adapter(*rules: str, name: str = "adapter", head: str = "") -> Adapter:
     """An adapter whose rules are ``pattern -> result``, with ``; key: value`` lines of YAML for what else they say.
 
-    ``where:``, ``config:``, ``module:`` and ``path:`` go under ``match``, ``let:`` under ``rewrite``, others beside them.
+    ``where:``, ``config:``, ``module:`` and ``path:`` go under ``match``, ``let:`` under ``rewrite``, others beside.
     The rules are called r0, r1, ...
     """
     lines = [f"adapter: {name}", "summary: Rules of a test.", "gap: {kind: layout, evidence: [S5]}", head, "rules:"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from spyre_dsl.language.adapter import (
     Adapter,
@@ -21,13 +22,31 @@ from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.kinds import kind_of
 from spyre_dsl.language.lazy import lazy
 from spyre_dsl.language.source import Source
-from spyre_dsl.language.syntax import Attribute, Broken, Call, Capture, Expression, Name, Span, Wildcard, walk
+from spyre_dsl.language.syntax import (
+    Attribute,
+    Boolean,
+    Broken,
+    Call,
+    Capture,
+    Expression,
+    Name,
+    NoneLiteral,
+    Number,
+    Span,
+    String,
+    Wildcard,
+    children,
+)  # fmt: skip
 
 EMPTY_SOURCE = Source("<memory>", "")
 """Stands for the text of an adapter that was not read from one."""
 
 PATTERN, GUARD, REWRITE, VALUE, TEST = "pattern", "guard", "rewrite", "value", "test"
 """What an expression is for; ``value``: a plain value outside a match (``expect.sites``, ``expires``, attributes)."""
+
+
+LEAVES = frozenset({Number, String, Boolean, NoneLiteral, Capture, Wildcard, Name, Attribute, Broken})
+"""The expressions without parts."""
 
 
 @dataclass(frozen=True)
@@ -45,34 +64,45 @@ class Place:
     names: Mapping[str, str] | None
 
     @lazy
-    def nodes(self) -> tuple[Expression, ...]:
-        """The expression and everything in it, parents first."""
-        return tuple(walk(self.expression))
+    def by_type(self) -> Mapping[type, Sequence[Any]]:
+        """The expression and everything in it by type, each type in source order."""
+        found: dict[type, list[Any]] = {}
+        stack = [self.expression]
+        while stack:
+            node = stack.pop()
+            kind = type(node)
+            if kind in found:
+                found[kind].append(node)
+            else:
+                found[kind] = [node]
+            if kind not in LEAVES:
+                stack.extend(reversed(children(node)))
+        return found
 
-    @lazy
-    def calls(self) -> tuple[Call, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, Call))
+    @property
+    def calls(self) -> Sequence[Call]:
+        return self.by_type.get(Call, ())
 
-    @lazy
-    def captures(self) -> tuple[Capture, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, Capture))
+    @property
+    def captures(self) -> Sequence[Capture]:
+        return self.by_type.get(Capture, ())
 
-    @lazy
-    def bare_names(self) -> tuple[Name, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, Name))
+    @property
+    def bare_names(self) -> Sequence[Name]:
+        return self.by_type.get(Name, ())
 
-    @lazy
-    def attributes(self) -> tuple[Attribute, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, Attribute))
+    @property
+    def attributes(self) -> Sequence[Attribute]:
+        return self.by_type.get(Attribute, ())
 
-    @lazy
-    def wildcards(self) -> tuple[Wildcard, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, Wildcard))
+    @property
+    def wildcards(self) -> Sequence[Wildcard]:
+        return self.by_type.get(Wildcard, ())
 
     @lazy
     def broken(self) -> bool:
         """Whether part of it could not be parsed, so that what is missing from it says nothing."""
-        return any(isinstance(node, Broken) for node in self.nodes)
+        return Broken in self.by_type
 
 
 @dataclass(frozen=True)
