@@ -9,7 +9,7 @@ is lower: errors of many layers add up there.) The reference is the same model o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import torch
@@ -24,12 +24,16 @@ RIGHT_ERROR: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the stack made of one model: ``refused`` names the refusals, else the numbers say how good it was."""
+    """What the stack made of one model: ``refused`` names the refusals, else the numbers say how good it was.
+
+    ``defects`` are the ids of the stack's known defects that the model met.
+    """
 
     refused: tuple[str, ...] = ()
     cosine: float = 1.0
     error: float = 0.0
     finite: bool = True
+    defects: tuple[str, ...] = ()
 
     @property
     def right(self) -> bool:
@@ -42,9 +46,9 @@ class Run:
     def __str__(self) -> str:
         if self.refused:
             return "refused " + ", ".join(self.refused)
-        if not self.finite:
-            return "not finite"
-        return f"{'right' if self.right else 'wrong'} (cosine {self.cosine:.4f}, error {self.error:.2%})"
+        known = f" {', '.join(self.defects)}" if self.defects and self.wrong else ""
+        measured = f"cosine {self.cosine:.4f}, error {self.error:.2%}" if self.finite else "not finite"
+        return f"{'right' if self.right else 'wrong'}{known} ({measured})"
 
 
 def check_gap(
@@ -69,10 +73,11 @@ def run(model: torch.nn.Module, inputs: Mapping[str, Any], reference: Any, stack
     import spyre_sim
 
     try:
-        got = spyre_sim.compile(model, (), dict(inputs), stack=stack)(**inputs)
+        compiled = spyre_sim.compile(model, (), dict(inputs), stack=stack)
+        got = compiled(**inputs)
     except (spyre_sim.CompileError, spyre_sim.RunError) as refusal:
         return Run(refused=_facts(model, inputs, stack) or (str(refusal.fact),))
-    return _judge(got, reference)
+    return replace(_judge(got, reference), defects=tuple(compiled.report.defects))
 
 
 def _facts(model: torch.nn.Module, inputs: Mapping[str, Any], stack: Any) -> tuple[str, ...]:

@@ -22,10 +22,10 @@ from spyre_dsl.evidence.variants import variants
 from spyre_dsl.graphs.capture import CaptureError, capture
 from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
 
-SHAPES: Final = 6
+SHAPES: Final = 4
 """On how many variants of a test a claim is tried."""
 
-CAPTURES: Final = 12
+CAPTURES: Final = 8
 """How many variants are captured at most to find those: the rule's guards may not hold for all."""
 
 

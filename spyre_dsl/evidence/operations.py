@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import torch
 import torch.nn.functional as functional
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from spyre_dsl.language.vocabulary import Op, find_op
 
@@ -54,12 +53,6 @@ def _scatter(input: torch.Tensor, dim: int, index: torch.Tensor, src: Any) -> to
     return torch.scatter(input, dim, index, src)
 
 
-def _attention(**arguments: Any) -> torch.Tensor:
-    """The plain formula: fused kernels differ from it, and from each other, where infinities and NaNs come in."""
-    with sdpa_kernel(SDPBackend.MATH):
-        return functional.scaled_dot_product_attention(**arguments)
-
-
 def _full_like_new(name: str) -> Callable[..., Any]:
     def call(input: torch.Tensor, size: Any, dtype: torch.dtype | None = None, **fill: Any) -> torch.Tensor:
         made: torch.Tensor = getattr(input, name)(size, *fill.values(), dtype=dtype or input.dtype)
@@ -71,7 +64,6 @@ def _full_like_new(name: str) -> Callable[..., Any]:
 _UPSAMPLING: Final = ("upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d")
 
 _SPECIAL: Final[Mapping[str, Callable[..., Any]]] = {
-    "scaled_dot_product_attention": _attention,
     "slice": _slice,
     "where": lambda condition, input, other: torch.where(condition, input, other),
     "index": _index,

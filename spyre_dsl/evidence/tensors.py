@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
 from spyre_dsl.evidence.operations import call_op, call_overload
@@ -98,7 +99,11 @@ class LiftedTensors:
         return self.lift(value)
 
     def call(self, op: str, arguments: Mapping[str, Any]) -> Any:
-        return self._run(lambda given: call_op(op, given), dict(arguments))
+        if op != "scaled_dot_product_attention":
+            return self._run(lambda given: call_op(op, given), dict(arguments))
+        # The plain formula: fused kernels differ from it, and from each other, where infinities and NaNs come in.
+        with sdpa_kernel(SDPBackend.MATH):
+            return self._run(lambda given: call_op(op, given), dict(arguments))
 
     def call_overload(self, name: str, arguments: tuple[Any, ...]) -> Any:
         return self._run(lambda given: call_overload(name, given), arguments)

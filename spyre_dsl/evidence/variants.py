@@ -50,7 +50,7 @@ def _key(case: TestCase) -> Any:
 
 
 def _variant(case: TestCase, chance: random.Random) -> TestCase:
-    mapping = _new_extents(_atoms(case), chance)
+    mapping = _new_extents(_atoms(case), _lists(case), chance)
     dtype = chance.choice((None, None, *_DTYPES))
     leading = chance.choice((None, None, None, "more", "fewer"))
     inputs = tuple(_changed(given, mapping, dtype, leading, chance.choice((2, 3))) for given in case.inputs)
@@ -66,20 +66,30 @@ def _atoms(case: TestCase) -> list[int]:
     return sorted(extents | {value for value in literals if value >= _LEAST_ATOM})
 
 
-def _new_extents(atoms: Sequence[int], chance: random.Random) -> dict[int, int]:
+def _lists(case: TestCase) -> list[tuple[int, ...]]:
+    """The lists of plain numbers in ``before``, of which some say how an extent is cut."""
+    found = [node.items for node in walk(case.before) if isinstance(node, ListExpression)] if case.before else []
+    return [
+        tuple(item.value for item in items)  # type: ignore[union-attr, misc]
+        for items in found
+        if len(items) > 1 and all(isinstance(item, Number) and isinstance(item.value, int) for item in items)
+    ]
+
+
+def _new_extents(atoms: Sequence[int], lists: Sequence[tuple[int, ...]], chance: random.Random) -> dict[int, int]:
     mapping: dict[int, int] = {}
     for atom in atoms:
-        derived = _derived(atom, mapping, chance)
-        mapping[atom] = derived if derived is not None else chance.choice((atom, *_EXTENTS))
+        choices = _derived(atom, lists, mapping)
+        mapping[atom] = chance.choice(choices) if choices else chance.choice((atom, *_EXTENTS))
     return mapping
 
 
-def _derived(atom: int, mapping: Mapping[int, int], chance: random.Random) -> int | None:
-    """The new value of an atom that is made of smaller ones: ``a * b`` for two of them, or ``a`` a few times."""
+def _derived(atom: int, lists: Sequence[tuple[int, ...]], mapping: Mapping[int, int]) -> list[int]:
+    """The new values of an atom that is made of smaller ones: cut into parts, ``a * b``, or ``a`` a few times."""
+    sums = [sum(mapping.get(part, part) for part in parts) for parts in lists if sum(parts) == atom]
     products = [mapping[a] * mapping[atom // a] for a in mapping if a > 1 and atom % a == 0 and atom // a in mapping]
     multiples = [mapping[a] * (atom // a) for a in mapping if a >= _LEAST_ATOM and atom % a == 0 and atom // a <= 8]
-    choices = products or multiples
-    return chance.choice(choices) if choices else None
+    return sums or products or multiples
 
 
 def _changed(

@@ -198,3 +198,11 @@ class TestRealNumbers:
     def test_nothing_overflows_float16(self) -> None:
         x = torch.full((1,), 60000.0, dtype=torch.float16)
         assert math.isfinite(self.of("x * x", x=x).value.item())
+
+    def test_attention_has_the_plain_formula(self) -> None:
+        q, k, v = torch.randn(3, 1, 2, 4, 8, dtype=torch.float64).unbind(0)
+        mask = torch.rand(1, 1, 4, 4) < 0.7
+        mask |= torch.eye(4, dtype=torch.bool)
+        found = self.of("scaled_dot_product_attention(q, k, v, attn_mask=m)", q=q, k=k, v=v, m=mask)
+        scores = (q @ k.transpose(-1, -2) / 8**0.5).masked_fill(~mask, -torch.inf)
+        torch.testing.assert_close(found.value, scores.softmax(-1) @ v)

@@ -30,15 +30,6 @@ def test_new_tensors_take_the_dtype_of_their_source() -> None:
     assert call_op("new_full", {"input": x, "size": [3], "fill_value": 2, "dtype": torch.int64}).tolist() == [2, 2, 2]
 
 
-def test_masked_attention_has_the_plain_formula() -> None:
-    q, k, v = torch.randn(3, 1, 2, 4, 8, dtype=torch.float64).unbind(0)
-    mask = torch.rand(1, 1, 4, 4) < 0.7
-    mask |= torch.eye(4, dtype=torch.bool)
-    found = call_op("scaled_dot_product_attention", {"query": q, "key": k, "value": v, "attn_mask": mask})
-    scores = (q @ k.transpose(-1, -2) / 8**0.5).masked_fill(~mask, -torch.inf)
-    torch.testing.assert_close(found, scores.softmax(-1) @ v)
-
-
 def test_refusals_carry_torchs_message() -> None:
     with pytest.raises(OperationError, match="unknown op `nothing`"):
         call_op("nothing", {})
