@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from functools import cache
+
 import ml_dtypes
 import numpy as np
 import torch
 
-from .formats import from_host, values_from_host, values_to_host
+from .formats import HOST_DTYPES, decode_table, from_host, values_from_host, values_to_host
 from .formats.arrangement import stagger
+from .formats.compiled import look_up_loop
 from .graph import Arrangement, Format, Value
+from .kernels.compiled import word_table_loop
 from .kernels.numbers import Words
+from .kernels.parallel import over_rows
 from .stacks import Stack
 
 
@@ -19,8 +24,10 @@ def up(tensor: torch.Tensor, fmt: Format, stack: Stack, *, as_words: bool = Fals
     """Host to device: float32 values on the grid for DL16 (`Words` on request), float32, or int32."""
     source = to_numpy(tensor.detach())
     if fmt is Format.DL16:
-        if as_words:
-            return Words(torch.from_numpy(from_host(source, stack).view(np.int16)))
+        if source.dtype.itemsize == 2:
+            table = word_table(source.dtype.name, stack) if as_words else value_table(source.dtype.name, stack)
+            moved = _looked_up(source, table)
+            return Words(moved) if as_words else moved
         return _shaped(torch.from_numpy(np.ascontiguousarray(values_from_host(source, stack))), tensor.shape)
     if fmt is Format.INT32:
         return tensor.to(torch.int32)
@@ -35,8 +42,12 @@ def down(tensor: torch.Tensor, value: Value, stack: Stack) -> torch.Tensor:
         return _as_stored(tensor, value).clone()
     if value.dtype == "bool":
         return tensor != 0
-    name = value.dtype
-    return _shaped(from_numpy(values_to_host(tensor.contiguous().numpy(), name, stack)), tensor.shape)
+    source = tensor.contiguous()
+    out = torch.empty(source.shape, dtype=getattr(torch, value.dtype))
+    words, values = out.view(torch.int16).numpy().reshape(-1), source.numpy().reshape(-1)
+    table = readback_table(value.dtype, stack)
+    over_rows(len(values), len(values), lambda part: word_table_loop(values[part], table, words[part]))
+    return out
 
 
 def _as_stored(tensor: torch.Tensor, value: Value) -> torch.Tensor:
@@ -44,6 +55,33 @@ def _as_stored(tensor: torch.Tensor, value: Value) -> torch.Tensor:
     if value.arrangement is not Arrangement.DL16_TO_FP32 or tensor.shape[-1] % 64:
         return tensor
     return torch.from_numpy(np.ascontiguousarray(stagger(tensor.contiguous().numpy())))
+
+
+@cache
+def value_table(dtype: str, stack: Stack) -> Any:
+    """What each of the 65,536 host words of a 16-bit dtype is on the device, float32."""
+    words = np.arange(1 << 16).astype(np.uint16)
+    return np.ascontiguousarray(values_from_host(words.view(HOST_DTYPES[dtype]), stack))
+
+
+@cache
+def word_table(dtype: str, stack: Stack) -> Any:
+    """The device word of each of the 65,536 host words of a 16-bit dtype, int16 patterns."""
+    words = np.arange(1 << 16).astype(np.uint16)
+    return np.ascontiguousarray(from_host(words.view(HOST_DTYPES[dtype]), stack)).view(np.int16)
+
+
+@cache
+def readback_table(dtype: str, stack: Stack) -> Any:
+    """What each of the 65,536 device words is read back as, int16 patterns of a 16-bit host dtype."""
+    return np.ascontiguousarray(values_to_host(decode_table(), dtype, stack)).view(np.int16)
+
+
+def _looked_up(source: Any, table: Any) -> torch.Tensor:
+    out = torch.empty(source.shape, dtype=torch.from_numpy(table).dtype)
+    words, target = source.reshape(-1).view(np.uint16), out.numpy().reshape(-1)
+    over_rows(words.size, words.size, lambda part: look_up_loop(table, words[part], target[part]))
+    return out
 
 
 def _shaped(tensor: torch.Tensor, shape: torch.Size) -> torch.Tensor:
@@ -56,10 +94,3 @@ def to_numpy(tensor: torch.Tensor) -> Any:
     if tensor.dtype is torch.bfloat16:
         return tensor.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return tensor.contiguous().numpy()
-
-
-def from_numpy(source: Any) -> torch.Tensor:
-    """The torch tensor of a NumPy array, bfloat16 included."""
-    if source.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(np.ascontiguousarray(source).view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(np.ascontiguousarray(source))

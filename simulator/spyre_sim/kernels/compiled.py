@@ -47,6 +47,13 @@ def table_loop(values: Any, table: Any, out: Any) -> None:
 
 
 @_jit
+def word_table_loop(values: Any, table: Any, out: Any) -> None:
+    """As `table_loop` for a table of int16 words: what values are read back as. 1-D."""
+    for i in range(values.size):
+        out[i] = table[word_of(values[i])]
+
+
+@_jit
 def bias_loop(rows: Any, bias: Any) -> None:
     """rows[r, c] = round(round(rows[r, c]) + bias[c]), in place."""
     for r in range(rows.shape[0]):
