@@ -10,6 +10,7 @@ from torch.utils import _pytree as pytree
 
 from .bundles import bundle
 from .capture import Captured, capture, flat_inputs
+from .cost.program import ProgramCost, program_cost
 from .errors import CompileError, Refusal
 from .execute import Executor, Observer
 from .graph import Program
@@ -17,6 +18,7 @@ from .ideal import IdealModel
 from .legalize import legalize, taken_apart
 from .report import Bundle, Report
 from .stacks import Stack, load_stack
+from .trace import Trace, record
 
 DEFAULT_STACK = "2026-06"
 
@@ -41,7 +43,15 @@ class CompiledModel:
         leaves = flat_inputs(self._captured, args, kwargs)
         return self._finish(leaves, *self._executor.run(self._checked(leaves)))
 
-    def trace(self, observe: Observer, *args: Any, **kwargs: Any) -> Any:
+    def trace(self, *args: Any, **kwargs: Any) -> Trace:
+        """As a call, but every value on the way is kept: by name in `.values`, with its place in `.steps`."""
+        return record(lambda recorder: self.observe(recorder, *args, **kwargs))
+
+    def cost(self) -> ProgramCost:
+        """What one run would cost on the stack's hardware: kernels, launches and copies, by the cost model (C1-C8)."""
+        return program_cost(self._program, self.stack)
+
+    def observe(self, observe: Observer, *args: Any, **kwargs: Any) -> Any:
         """As a call, kernel by kernel without fusion: `observe(op, value)` sees every op of the device graph.
 
         `op.site` has the node's name and module path, `op.bundle` its bundle, `op.kernel` the kernel.

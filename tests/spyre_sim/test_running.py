@@ -152,11 +152,11 @@ class TestStructure:
         assert torch.equal(model.seen[1:3], before[1:3])
         assert torch.equal(x, 2 * before)
 
-    def test_a_trace_shows_every_kernel_with_its_place(self) -> None:
+    def test_an_observer_sees_every_kernel_with_its_place(self) -> None:
         block, x = Block().half(), half(2, 64, 128)
         compiled = spyre_sim.compile(block, (x,))
         seen = []
-        compiled.trace(lambda op, value: seen.append(op), x)
+        compiled.observe(lambda op, value: seen.append(op), x)
         assert sum(op.is_kernel for op in seen) == compiled.report.kernels
         assert {"first", "qkv.0"} <= {op.site.module_path for op in seen}
 
