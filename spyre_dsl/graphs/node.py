@@ -170,7 +170,7 @@ def same_value(left: Value, right: Value) -> bool:
         )
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
-    return bool(left == right)
+    return (left == right) is True  # what compares item by item, as tensors do, is one only if it is the same object
 
 
 @dataclass(frozen=True, eq=False)

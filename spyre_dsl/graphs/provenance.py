@@ -19,13 +19,23 @@ _NOT_A_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 
 def module_stack_of(fx: torch.fx.Node) -> tuple[tuple[str, str], ...]:
     """(path, qualified class name) of every module that was running when ``fx`` was traced, outermost first."""
+    return tuple([(path, class_path) for _, path, class_path in calls_of(fx)])
+
+
+def calls_of(fx: torch.fx.Node) -> tuple[tuple[str, str, str], ...]:
+    """(key that is unique to the call, path, qualified class name) of the running modules, outermost first."""
     stack = fx.meta.get("nn_module_stack")
-    if not stack:
-        return ()
+    return _read_stack(tuple(stack.items())) if stack else ()
+
+
+@lru_cache(maxsize=4096)
+def _read_stack(stack: tuple[tuple[str, tuple[str, str | type]], ...]) -> tuple[tuple[str, str, str], ...]:
     return tuple(
-        (_REPEATED_CALL.sub("", path), class_path if isinstance(class_path, str) else _qualified(class_path))
-        for path, class_path in stack.values()
-        if path != _NOT_A_MODULE
+        [
+            (key, _REPEATED_CALL.sub("", path), class_path if isinstance(class_path, str) else _qualified(class_path))
+            for key, (path, class_path) in stack
+            if path != _NOT_A_MODULE
+        ]
     )
 
 
@@ -66,20 +76,12 @@ def owner_of(fx_nodes: Iterable[torch.fx.Node]) -> str:
     Nodes without a module (sizes, inputs) have no say. Two calls of one shared module are two: what spans them
     belongs to the module that made both calls.
     """
-    calls = {_call_keys(fx) for fx in fx_nodes if module_stack_of(fx)}
+    calls = {calls_of(fx) for fx in fx_nodes}
+    calls.discard(())
     if not calls:
         return ""
-    common = os.path.commonprefix([list(keys) for keys in calls])
-    return common[-1][1] if common else ""
-
-
-def _call_keys(fx: torch.fx.Node) -> tuple[tuple[str, str], ...]:
-    """(key that is unique to the call, path) of the running modules, outermost first."""
-    return tuple(
-        (key, _REPEATED_CALL.sub("", path))
-        for key, (path, _) in fx.meta["nn_module_stack"].items()
-        if path != _NOT_A_MODULE
-    )
+    common = os.path.commonprefix([*calls])
+    return str(common[-1][1]) if common else ""
 
 
 def _qualified(cls: type) -> str:

@@ -18,10 +18,11 @@ class Attempt:
     Patterns append while they match and take back what they appended before they try another way.
     """
 
-    __slots__ = ("bindings", "nodes", "computed", "held", "steps", "best", "_failure")
+    __slots__ = ("bindings", "bound", "nodes", "computed", "held", "steps", "best", "_failure")
 
     def __init__(self) -> None:
         self.bindings: dict[str, Value] = {}
+        self.bound: list[str | None] = []
         self.nodes: list[Node] = []
         self.computed: list[tuple[Expression, Value, int]] = []
         self.held = 0

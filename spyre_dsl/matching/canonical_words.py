@@ -11,15 +11,8 @@ from spyre_dsl.graphs.node import Node, Value
 from spyre_dsl.language.syntax import Call, Expression, ListExpression, Number, Span, Unary
 from spyre_dsl.language.vocabulary import OPS, Parameter
 from spyre_dsl.matching.arithmetic import Unknown, arithmetic
-from spyre_dsl.matching.patterns import (
-    DerivedPattern,
-    LengthPattern,
-    LiteralPattern,
-    OpPattern,
-    Pattern,
-    SectionsPattern,
-    UnflattenedPattern,
-)
+from spyre_dsl.matching.patterns import LengthPattern, OpPattern, Pattern, UnflattenedPattern
+from spyre_dsl.matching.single_patterns import DerivedPattern, LiteralPattern, SectionsPattern
 
 Given = Mapping[str, Expression]
 Compile = Callable[[Expression, Parameter], Pattern]

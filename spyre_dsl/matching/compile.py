@@ -33,18 +33,14 @@ from spyre_dsl.language.syntax import (
 )
 from spyre_dsl.language.vocabulary import OPS, BindingProblem, Op, Parameter, bind, find_op
 from spyre_dsl.matching.canonical_words import ANYTHING, in_canonical_words
-from spyre_dsl.matching.patterns import (
+from spyre_dsl.matching.patterns import EitherPattern, ItemPattern, ListPattern, OpPattern, Pattern
+from spyre_dsl.matching.single_patterns import (
     AnyPattern,
     CapturePattern,
     ComputedPattern,
     DefaultPattern,
-    EitherPattern,
     EndPattern,
-    ItemPattern,
-    ListPattern,
     LiteralPattern,
-    OpPattern,
-    Pattern,
     SectionsPattern,
 )
 

@@ -10,7 +10,8 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 from spyre_dsl.graphs.node import Node, Value
-from spyre_dsl.matching.patterns import ItemPattern, ListPattern, LiteralPattern, OpPattern, Pattern
+from spyre_dsl.matching.patterns import ItemPattern, ListPattern, OpPattern, Pattern
+from spyre_dsl.matching.single_patterns import LiteralPattern
 
 Feature = tuple[Any, ...]
 

@@ -100,6 +100,8 @@ def problem(text: str, environment: Environment = ENVIRONMENT) -> EvaluationProb
         ("default($n, 7)", 3),
         ("same($x, $x)", True),
         ("same($x, $w)", False),
+        ("same(self.weight, self.weight)", True),
+        ("same(1, self.weight)", False),
         ("round_up(33, 64)", 64),
         ("round_up(64, 64)", 64),
         ("min_of(3, 1, 2)", 1),
