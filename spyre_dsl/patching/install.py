@@ -15,6 +15,7 @@ from spyre_dsl.patching.entry import GraphEntry, GraphTable
 from spyre_dsl.patching.errors import UnseenSignature
 from spyre_dsl.patching.export_owner import Source
 from spyre_dsl.patching.fold import Fold
+from spyre_dsl.patching.inner_hooks import refuse_inner_hooks
 from spyre_dsl.patching.journal import Journal
 from spyre_dsl.patching.signature import Structure, describe, flatten, mutable_arguments, unflatten
 from spyre_dsl.patching.write_back import write_back
@@ -51,6 +52,8 @@ def patched_forward(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
     state: OwnerState = self._spyre_owner  # type: ignore[assignment]
     leaves: list[Any] = []
     structure = flatten((args, kwargs), leaves)
+    if not _tracing(leaves):
+        refuse_inner_hooks(self, state.path)
     entry = state.table.find(self, structure, leaves)
     if entry is None:
         entry = _unseen(self, structure, leaves)
@@ -195,7 +198,8 @@ def _unseen(module: torch.nn.Module, structure: Structure, leaves: list[Any]) ->
             f"{describe(structure, leaves)}; run the patched model once with such inputs, or plan with them, before "
             f"exporting it. It has graphs for: {'; '.join(entry.example for entry in state.table.all()) or 'nothing'}"
         )
-    entry = state.table.builder(module, state.path, original_forward(module), structure, leaves)
+    with torch.inference_mode(False):
+        entry = state.table.builder(module, state.path, original_forward(module), structure, leaves)
     _adopt(module, state, entry)
     state.table.add(entry)
     return entry

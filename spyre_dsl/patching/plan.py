@@ -172,7 +172,7 @@ def _plan_edited(
 ) -> Plan:
     with untouched(model):
         captured = capture(model, *call)
-    sites = Rewriter(captured.program, index, _placeholders(captured)).run()
+    sites = Rewriter(captured.program, index, placeholders_of(captured)).run()
     builder = EntryBuilder(index, {} if untie else tied_parameters(model))
     preparation = Preparation(model, adapters, builder, {**captured.calls, "": [call]}, sites)
     owners = preparation.run([edit.path for edit in edits if edit.replaces_forward])
@@ -185,7 +185,7 @@ def _owner_of(site: Site, owners: tuple[PreparedOwner, ...]) -> str:
     return next((owner.path for owner in owners if is_inside(site.owner, owner.path)), site.owner)
 
 
-def _placeholders(captured: Capture) -> Callable[[Any], torch.fx.Node | None]:
+def placeholders_of(captured: Capture) -> Callable[[Any], torch.fx.Node | None]:
     """From a tensor of the model to the placeholder that stands for it in the captured graph."""
     by_name = {spec.arg.name: spec.target for spec in captured.program.graph_signature.input_specs if spec.target}
     found: dict[int, torch.fx.Node] = {}
