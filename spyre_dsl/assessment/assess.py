@@ -83,7 +83,7 @@ def assess(
     with clock("run", f"running on {target.name}"):
         outcome = target.run(prepared, inputs.arguments, request.stack)
     compared = _compare(outcome, reference, inputs, loaded)
-    gaps = find_gaps(outcome.refusals, request.adapters, plan.patches if plan else ())
+    gaps = find_gaps(outcome.refusals, request.adapters, plan.patches if plan and not request.apply else ())
     verdict = _verdict(outcome, compared, claims, target)
     return _report(
         loaded, inputs, target, request, shown, verdict, clock, started,

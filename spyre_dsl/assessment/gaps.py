@@ -65,7 +65,8 @@ def met_defects(ids: Iterable[str], titles: Mapping[str, str], adapters: Adapter
 def find_gaps(refusals: Iterable[Refused], adapters: AdapterSet, patches: Sequence[PatchPlace]) -> tuple[Gap, ...]:
     """Each refusal with what could bridge it.
 
-    ``patches`` are those that a plan with all of ``adapters`` would make on the unpatched model, applied or not.
+    ``patches`` are those that a plan with all of ``adapters`` would make and that were not applied: what is refused in
+    spite of an applied patch is not bridged by it.
     """
     citing = _citing(adapters)
     return tuple(_gap(refused, citing, patches) for refused in refusals)

@@ -121,7 +121,7 @@ def _bridges(gap: Gap, summaries: Mapping[str, str]) -> list[str]:
     if gap.bridges:
         return [f"{name}: {summaries[name]}" if name in summaries else name for name in gap.bridges]
     if gap.related:
-        return [f"no adapter matches here ({', '.join(gap.related)} is for this fact: see spyre-dsl why)"]
+        return [f"no adapter here ({', '.join(gap.related)} cites this fact: see spyre-dsl why)"]
     return ["no adapter"]
 
 

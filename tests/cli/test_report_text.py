@@ -97,7 +97,7 @@ def test_a_gap_without_a_bridge_says_so() -> None:
     lone = replace(refused(0), bridges=())
     assert "bridge: no adapter" in render(replace(BARE, gaps=(lone,)))
     related = replace(BARE, gaps=(replace(lone, related=("my-pad",)),))
-    assert "no adapter matches here (my-pad is for this fact: see spyre-dsl why)" in render(related)
+    assert "no adapter here (my-pad cites this fact: see spyre-dsl why)" in render(related)
 
 
 def test_defects_name_what_is_wrong_and_what_bridges_it() -> None:
