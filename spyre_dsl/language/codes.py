@@ -74,6 +74,7 @@ SD401 error   rule triggers itself
 SD402 error   rules overlap
 SD403 error   rules undo each other
 SD404 warning rule never gets its turn
+SD405 warning rules not all compared
 SD501 error   duplicate adapter name
 SD502 error   duplicate rule name
 SD503 error   duplicate test name

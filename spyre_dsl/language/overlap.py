@@ -23,7 +23,10 @@ from spyre_dsl.language.rule_terms import RuleTerms
 from spyre_dsl.language.scopes import guards_disjoint, narrower, ordered, scopes_disjoint
 from spyre_dsl.language.term_index import TermIndex, anything
 from spyre_dsl.language.terms import App, Term, substitute, subterms
-from spyre_dsl.language.unification import generalizes, unifier
+from spyre_dsl.language.unification import GUARD_STEPS, Effort, generalizes, unifier
+
+MAX_EFFORT = 1_000_000
+"""How many steps a comparison of rules takes if nobody says how many."""
 
 MAX_PER_RULE = 3
 """How many overlaps of one rule are reported; mending those usually mends the others."""
@@ -38,8 +41,12 @@ class Overlap:
     witness: Term | None
 
 
-def overlaps(rules: Sequence[RuleTerms]) -> Iterator[Overlap]:
-    """Every unsettled overlap, at most ``MAX_PER_RULE`` for each rule, in file order of the later rule."""
+def overlaps(rules: Sequence[RuleTerms], effort: Effort | None = None) -> Iterator[Overlap]:
+    """Every unsettled overlap, at most ``MAX_PER_RULE`` for each rule, in file order of the later rule.
+
+    Once ``effort`` is exhausted, no further rules are compared.
+    """
+    effort = effort or Effort(MAX_EFFORT)
     index = TermIndex[RuleTerms]()
     first: dict[Hashable, RuleTerms] = {}
     for rule in rules:
@@ -53,8 +60,10 @@ def overlaps(rules: Sequence[RuleTerms]) -> Iterator[Overlap]:
         found = 0
         demanded = _config_demands(rule)
         for other in index.candidates(rule.pattern, demanded):
-            witness = _witness(other, rule)
-            if witness is not None and not _same_effect(other, rule) and not ordered(other, rule):
+            witness = _witness(other, rule, effort)
+            if effort.exhausted:
+                return
+            if witness is not None and not _same_effect(other, rule) and not ordered(other, rule, effort):
                 yield Overlap(other, rule, witness)
                 found += 1
                 if found == MAX_PER_RULE:
@@ -76,11 +85,13 @@ def _same_effect(a: RuleTerms, b: RuleTerms) -> bool:
     return isinstance(a.rule.rewrite, PlaceRewrite) and isinstance(b.rule.rewrite, PlaceRewrite)
 
 
-def _witness(a: RuleTerms, b: RuleTerms) -> Term | None:
+def _witness(a: RuleTerms, b: RuleTerms, effort: Effort) -> Term | None:
     """An expression that both rules match, or None where their scopes, patterns or guards keep them apart."""
     if scopes_disjoint(a, b):
         return None
-    common = unifier(a.pattern, b.pattern)
+    common = unifier(a.pattern, b.pattern, effort)
+    if common is not None and a.guards and b.guards:
+        effort.spend(GUARD_STEPS * (len(a.guards) + len(b.guards)))
     if common is None or guards_disjoint(a, b, common):
         return None
     return substitute(b.pattern, common)
@@ -110,12 +121,13 @@ def _targets(rule: RuleTerms) -> list[Hashable]:
     return []
 
 
-def hidden(rules: Sequence[RuleTerms]) -> Iterator[tuple[RuleTerms, RuleTerms]]:
+def hidden(rules: Sequence[RuleTerms], effort: Effort | None = None) -> Iterator[tuple[RuleTerms, RuleTerms]]:
     """Pairs ``(winner, loser)``: wherever the loser matches, the winner does, and its priority lets it go first.
 
     Looked at are the root of the loser's pattern and the ops inside it: once the winner has rewritten one of those,
     the loser no longer matches.
     """
+    effort = effort or Effort(MAX_EFFORT)
     usable = [rule for rule in rules if rule.usable]
     if len({rule.rule.priority for rule in usable}) < 2:
         return
@@ -125,14 +137,19 @@ def hidden(rules: Sequence[RuleTerms]) -> Iterator[tuple[RuleTerms, RuleTerms]]:
         if rule.rule.priority > lowest and isinstance(rule.pattern, App):
             winners[rule.pattern.op].append(rule)
     for loser in usable:
-        winner = next((w for part in subterms(loser.pattern) for w in _winners_at(part, loser, winners)), None)
+        if effort.exhausted:
+            return
+        parts = subterms(loser.pattern)
+        winner = next((w for part in parts for w in _winners_at(part, loser, winners, effort)), None)
         if winner is not None:
             yield winner, loser
 
 
-def _winners_at(part: Term, loser: RuleTerms, winners: Mapping[str, Sequence[RuleTerms]]) -> Iterator[RuleTerms]:
+def _winners_at(
+    part: Term, loser: RuleTerms, winners: Mapping[str, Sequence[RuleTerms]], effort: Effort
+) -> Iterator[RuleTerms]:
     for winner in winners.get(part.op, ()) if isinstance(part, App) else ():
         if winner.rule.priority > loser.rule.priority and winner is not loser:
-            names = generalizes(winner.pattern, part)
+            names = generalizes(winner.pattern, part, effort)
             if names is not None and narrower(loser, winner, names):
                 yield winner

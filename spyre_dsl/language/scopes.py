@@ -9,7 +9,7 @@ from spyre_dsl.language.globs import class_narrower, classes_intersect, path_nar
 from spyre_dsl.language.guards import satisfiable
 from spyre_dsl.language.rule_terms import RuleTerms
 from spyre_dsl.language.terms import Host, Lit, Term, substitute
-from spyre_dsl.language.unification import generalizes
+from spyre_dsl.language.unification import Effort, generalizes
 
 
 def scopes_disjoint(a: RuleTerms, b: RuleTerms) -> bool:
@@ -85,13 +85,14 @@ def _implies(a: ConfigClause, b: ConfigClause) -> bool:
     return not satisfiable([_clause_guard(a), Host("not", (_clause_guard(b),))])
 
 
-def ordered(a: RuleTerms, b: RuleTerms) -> bool:
+def ordered(a: RuleTerms, b: RuleTerms, effort: Effort | None = None) -> bool:
     """Whether it is settled which of two rules goes first: by priority, or because one is strictly narrower."""
     if a.rule.priority != b.rule.priority:
         return True
     if a.rule.match.op is None or b.rule.match.op is None:
         return narrower(a, b, {}) != narrower(b, a, {})
-    b_in_a, a_in_b = generalizes(b.pattern, a.pattern), generalizes(a.pattern, b.pattern)
+    b_in_a = generalizes(b.pattern, a.pattern, effort)
+    a_in_b = generalizes(a.pattern, b.pattern, effort)
     if b_in_a is None or a_in_b is None:
         return b_in_a is not a_in_b
     return narrower(a, b, b_in_a) != narrower(b, a, a_in_b)

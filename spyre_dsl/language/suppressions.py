@@ -8,7 +8,7 @@ is itself a finding (SD601), as is a code that does not exist (SD602).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from spyre_dsl.language.codes import CODES, diagnose
@@ -16,6 +16,9 @@ from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Span
+
+MAX_COMMENTS = 50
+"""How many lines of comments may stand between an ignore and the line that it is for."""
 
 _MARKER = "spyre-dsl:"
 _BLOCK = re.compile(r"(?:^|[:\-\s])[|>][0-9+-]{0,2}\s*(?:#.*)?$")
@@ -37,36 +40,37 @@ def ignores(source: Source) -> list[Ignore]:
     text = source.text
     if _MARKER not in text:
         return []
+    lines = text.split("\n")
+    reaches: dict[int, tuple[int, int]] = {}
     found: list[Ignore] = []
     for comment in _COMMENT.finditer(text):
-        first = _silenced_line(source, comment.start())
-        last = _end_of_block(source, first)
+        place = source.position(comment.start())
+        alone = not lines[place.line - 1][: place.column - 1].strip()
+        first = _next_line(lines, place.line) if alone else place.line
+        if first not in reaches:
+            reaches[first] = (first, _end_of_block(lines, first))
         for code in re.finditer(r"[^\s,]+", comment.group(1)):
             start = comment.start(1) + code.start()
-            found.append(Ignore(code.group(), first, last, Span(start, start + len(code.group()))))
+            found.append(Ignore(code.group(), *reaches[first], Span(start, start + len(code.group()))))
     return found
 
 
-def _silenced_line(source: Source, offset: int) -> int:
-    line = source.position(offset).line
-    if source.line(line)[: source.position(offset).column - 1].strip():
-        return line
-    for further in range(line + 1, len(source.line_starts) + 1):
-        text = source.line(further).strip()
-        if text and not text.startswith("#"):
+def _next_line(lines: Sequence[str], line: int) -> int:
+    """The first line after ``line`` that holds more than a comment, of the next ``MAX_COMMENTS``; else ``line``."""
+    for further, text in enumerate(lines[line : line + MAX_COMMENTS], line + 1):
+        if text.strip() and not text.lstrip().startswith("#"):
             return further
     return line
 
 
-def _end_of_block(source: Source, line: int) -> int:
+def _end_of_block(lines: Sequence[str], line: int) -> int:
     """The last line of the block scalar that ``line`` opens, or ``line`` itself."""
-    text = source.line(line)
+    text = lines[line - 1]
     if not _BLOCK.search(text):
         return line
     indentation = len(text) - len(text.lstrip(" "))
     last = line
-    for further in range(line + 1, len(source.line_starts) + 1):
-        inner = source.line(further)
+    for further, inner in enumerate(lines[line:], line + 1):
         if inner.strip():
             if len(inner) - len(inner.lstrip(" ")) <= indentation:
                 break
@@ -85,10 +89,13 @@ def suppress(sources: Iterable[Source], found: Sequence[Diagnostic]) -> list[Dia
 
 
 def _suppress_in(source: Source, listed: list[Ignore], found: list[Diagnostic]) -> list[Diagnostic]:
+    by_code: dict[str, list[Ignore]] = {}
+    for ignore in listed:
+        by_code.setdefault(ignore.code, []).append(ignore)
     used: set[Ignore] = set()
     kept: list[Diagnostic] = []
     for diagnostic in found:
-        silencing = _silencing(source, listed, diagnostic)
+        silencing = _silencing(source, by_code, diagnostic)
         if silencing is None:
             kept.append(diagnostic)
         else:
@@ -96,11 +103,11 @@ def _suppress_in(source: Source, listed: list[Ignore], found: list[Diagnostic]) 
     return [*kept, *(complaint for ignore in listed if ignore not in used for complaint in _complaints(source, ignore))]
 
 
-def _silencing(source: Source, listed: list[Ignore], diagnostic: Diagnostic) -> Ignore | None:
-    if diagnostic.source is not source:
+def _silencing(source: Source, by_code: Mapping[str, Sequence[Ignore]], diagnostic: Diagnostic) -> Ignore | None:
+    if diagnostic.source is not source or diagnostic.code not in by_code:
         return None
     line = source.position(diagnostic.span.start).line
-    return next((i for i in listed if i.code == diagnostic.code and i.first <= line <= i.last), None)
+    return next((ignore for ignore in by_code[diagnostic.code] if ignore.first <= line <= ignore.last), None)
 
 
 def _complaints(source: Source, ignore: Ignore) -> list[Diagnostic]:

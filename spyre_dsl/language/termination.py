@@ -27,11 +27,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from spyre_dsl.language.guards import satisfiable
+from spyre_dsl.language.overlap import MAX_EFFORT
 from spyre_dsl.language.rule_terms import RuleTerms, all_variables
 from spyre_dsl.language.scopes import scopes_disjoint
 from spyre_dsl.language.term_index import TermIndex
 from spyre_dsl.language.terms import App, Composite, Seq, Term, Var, substitute, subterms
-from spyre_dsl.language.unification import expanded, generalizes, unifier
+from spyre_dsl.language.unification import GUARD_STEPS, Effort, expanded, generalizes, unifier
 from spyre_dsl.language.values import reduced
 
 UNSUPPORTED: Final[Mapping[str, frozenset[str]]] = {
@@ -55,16 +56,19 @@ FOLDED: Final = frozenset({"pad_heads", "pad_head_columns", "rotate_half_matrix"
 Graph = Mapping[RuleTerms, Sequence[RuleTerms]]
 
 
-def cycles(rules: Sequence[RuleTerms], unsupported: frozenset[str] | None = None) -> list[tuple[RuleTerms, ...]]:
+def cycles(
+    rules: Sequence[RuleTerms], unsupported: frozenset[str] | None = None, effort: Effort | None = None
+) -> list[tuple[RuleTerms, ...]]:
     """Every set of rules that can set one another off forever, each in the order in which they do.
 
     Args:
         rules: all rules of a run.
         unsupported: names of ops that the stack does not support; those of the default stack if None.
+        effort: how many steps to take at most; rules that are not reached are taken to set off nothing.
     """
     bad = UNSUPPORTED[DEFAULT_STACK] if unsupported is None else unsupported
     usable = [rule for rule in _distinct(rules) if rule.result is not None]
-    return list(_cycles_among(usable, _triggers(usable), bad))
+    return list(_cycles_among(usable, _triggers(usable, effort or Effort(MAX_EFFORT)), bad))
 
 
 def _distinct(rules: Sequence[RuleTerms]) -> list[RuleTerms]:
@@ -76,7 +80,7 @@ def _distinct(rules: Sequence[RuleTerms]) -> list[RuleTerms]:
     return list(kept.values())
 
 
-def _triggers(rules: Sequence[RuleTerms]) -> dict[RuleTerms, list[RuleTerms]]:
+def _triggers(rules: Sequence[RuleTerms], effort: Effort) -> dict[RuleTerms, list[RuleTerms]]:
     """Which rules each rule can set off."""
     roots, insides = TermIndex[RuleTerms](), TermIndex[tuple[RuleTerms, App]]()
     nested: list[tuple[RuleTerms, App]] = []
@@ -87,7 +91,7 @@ def _triggers(rules: Sequence[RuleTerms]) -> dict[RuleTerms, list[RuleTerms]]:
             if isinstance(part, App):
                 insides.add(part, (rule, part))
                 nested.append((rule, part))
-    return {rule: list(_set_off(rule, roots, insides, nested)) for rule in rules}
+    return {rule: list(_set_off(rule, roots, insides, nested, effort)) for rule in rules}
 
 
 def _set_off(
@@ -95,6 +99,7 @@ def _set_off(
     roots: TermIndex[RuleTerms],
     insides: TermIndex[tuple[RuleTerms, App]],
     nested: Sequence[tuple[RuleTerms, App]],
+    effort: Effort,
 ) -> Iterator[RuleTerms]:
     result = rule.result
     assert result is not None
@@ -105,24 +110,24 @@ def _set_off(
     elif not isinstance(result, Var):
         nested = ()
     for other, inside in nested:
-        if other.number not in done and _can_match(rule, result, other, inside):
+        if other.number not in done and _can_match(rule, result, other, inside, effort):
             done.add(other.number)
             yield other
     matched: dict[RuleTerms, list[App]] = defaultdict(list)
     for made in _made(result):
         for other in roots.candidates(made):
-            if other.number not in done and _can_match(rule, made, other, other.pattern):
+            if other.number not in done and _can_match(rule, made, other, other.pattern, effort):
                 matched[other].append(made)
     for other, places in matched.items():
-        if not (len(places) == 1 and _left_standing(rule, places[0], other)):
+        if not (len(places) == 1 and _left_standing(rule, places[0], other, effort)):
             yield other
 
 
-def _left_standing(rule: RuleTerms, made: App, other: RuleTerms) -> bool:
+def _left_standing(rule: RuleTerms, made: App, other: RuleTerms, effort: Effort) -> bool:
     """Whether ``other`` matches at ``made`` exactly if it matched where ``rule`` did."""
     if other is rule:
         return False
-    before, after = generalizes(other.pattern, rule.pattern), generalizes(other.pattern, made)
+    before, after = generalizes(other.pattern, rule.pattern, effort), generalizes(other.pattern, made, effort)
     if before is None or after is None:
         return False
     return all(reduced(substitute(guard, before)) == reduced(substitute(guard, after)) for guard in other.guards)
@@ -140,9 +145,9 @@ def _made(result: Term) -> Iterator[App]:
                 outer = outer.args[0] if outer.args and outer.args[0] != part.args[0] else None
 
 
-def _can_match(rule: RuleTerms, made: Term, other: RuleTerms, wanted: Term) -> bool:
+def _can_match(rule: RuleTerms, made: Term, other: RuleTerms, wanted: Term, effort: Effort) -> bool:
     """Whether ``other`` may match with ``wanted``, a part of its pattern, at something that ``rule`` has made."""
-    if scopes_disjoint(rule, other):
+    if effort.exhausted or scopes_disjoint(rule, other):
         return False
     guards = (*other.guards, *other.implied)
     if rule is other:
@@ -151,11 +156,12 @@ def _can_match(rule: RuleTerms, made: Term, other: RuleTerms, wanted: Term) -> b
         }
         wanted = substitute(wanted, names)
         guards = tuple(substitute(guard, names) for guard in guards)
-    common = unifier(wanted, made)
+    common = unifier(wanted, made, effort)
     if common is None:
         return False
     if not other.guards:
         return True
+    effort.spend(GUARD_STEPS * (len(guards) + len(rule.guards) + len(rule.implied)))
     return satisfiable([substitute(guard, common) for guard in (*guards, *rule.guards, *rule.implied)])
 
 

@@ -36,21 +36,51 @@ _NUMERIC = frozenset(
 """Host functions that give numbers."""
 
 
+GUARD_STEPS = 20
+"""How many steps the question whether guards can hold together counts for, for each guard."""
+
+
+class Effort:
+    """How many steps all questions of one kind may take together, so that no set of rules keeps the linter busy."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    @property
+    def exhausted(self) -> bool:
+        return self.left < 0
+
+    def spend(self, steps: int) -> None:
+        self.left -= steps
+
+
 class _GaveUp(Exception):
-    """The budget of steps is used up."""
+    """The steps are used up."""
 
 
 class _Unifier:
     """One question. ``rigid`` variables stand for themselves; where ``strict``, plain values must be the same."""
 
-    def __init__(self, rigid: frozenset[str] = frozenset(), *, strict: bool = False) -> None:
+    def __init__(self, rigid: frozenset[str], effort: Effort | None, *, strict: bool) -> None:
         self.rigid = rigid
         self.strict = strict
         self.steps = 0
+        self.most = MAX_STEPS if effort is None else min(MAX_STEPS, effort.left)
+        self.effort = effort
+
+    def first(self, a: Term, b: Term) -> Substitution | None:
+        """The first substitution that makes a graph of ``a`` and ``b``; None also where the steps run out."""
+        try:
+            return next((found for found in self.unify(a, b, {}) if self.strict or _is_graph(a, found)), None)
+        except _GaveUp:
+            return None
+        finally:
+            if self.effort is not None:
+                self.effort.spend(self.steps)
 
     def unify(self, a: Term, b: Term, known: Substitution, dimension: bool = False) -> Iterator[Substitution]:
-        self.steps += 1
-        if self.steps > MAX_STEPS:
+        self.steps += 1 + len(known) // 4  # each binding copies those before it
+        if self.steps > self.most:
             raise _GaveUp
         a, b = _resolve(a, known), _resolve(b, known)
         if isinstance(a, Var) or isinstance(b, Var):
@@ -71,6 +101,7 @@ class _Unifier:
         if a == b:
             yield known
             return
+        self.steps += 1
         variable, value = (a, b) if isinstance(a, Var) and a.name not in self.rigid else (b, a)
         if isinstance(variable, Var) and variable.name not in self.rigid and not _occurs(variable.name, value, known):
             yield {**known, variable.name: value}
@@ -175,20 +206,24 @@ def expanded(term: Term) -> Term | None:
             return None
 
 
-def unifier(a: Term, b: Term) -> Substitution | None:
+def unifier(a: Term, b: Term, effort: Effort | None = None) -> Substitution | None:
     """A substitution that makes ``a`` and ``b`` (without common variables) the same, or None.
 
     Nothing that is no node of a graph counts: ``$x - 1`` and ``1 - $x`` have only ``1 - 1`` in common. Where the
-    search would take more than ``MAX_STEPS``, the answer is None.
+    search would take more than ``MAX_STEPS``, or than what is left of ``effort``, the answer is None.
     """
-    try:
-        return next((found for found in _Unifier().unify(a, b, {}) if _is_graph(a, found)), None)
-    except _GaveUp:
-        return None
+    return _Unifier(frozenset(), effort, strict=False).first(a, b)
 
 
 def _is_graph(term: Term, known: Substitution) -> bool:
-    """Whether every op of a term has a tensor among its operands, where it takes tensors or numbers."""
+    """Whether every op of a term has a tensor among its operands, where it takes tensors or numbers.
+
+    Patterns are made so; only where a capture has come to stand for a number can that be lost.
+    """
+    return not any(isinstance(value, (Lit, Host)) for value in known.values()) or _has_tensors(term, known)
+
+
+def _has_tensors(term: Term, known: Substitution) -> bool:
     term = _resolve(term, known)
     if isinstance(term, App):
         op = OPS.get(term.op)
@@ -196,16 +231,13 @@ def _is_graph(term: Term, known: Substitution) -> bool:
         if op is not None and any(p.kind == "value" for p in op.parameters):
             if all(isinstance(_resolve(operand, known), (Lit, Host)) for operand in operands):
                 return False
-    return isinstance(term, Host) or all(_is_graph(part, known) for part in children_of(term))
+    return isinstance(term, Host) or all(_has_tensors(part, known) for part in children_of(term))
 
 
-def generalizes(general: Term, special: Term) -> Substitution | None:
+def generalizes(general: Term, special: Term, effort: Effort | None = None) -> Substitution | None:
     """What the variables of ``general`` stand for if it matches all that ``special`` matches; None if it does not.
 
     The two have no variables in common.
     """
     rigid = frozenset(part.name for part in subterms(special) if isinstance(part, Var))
-    try:
-        return next(_Unifier(rigid, strict=True).unify(general, special, {}), None)
-    except _GaveUp:
-        return None
+    return _Unifier(rigid, effort, strict=True).first(general, special)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import pytest
+
 from spyre_dsl.cli.reporters import Findings, find_reporter
-from spyre_dsl.language.checks import check
+from spyre_dsl.language.checks import check, rule_set
 from spyre_dsl.language.codes import pages_directory
 from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.loader import load_text
@@ -60,9 +62,18 @@ def lint(files: Sequence[Example], *, deep: bool = False) -> tuple[Diagnostic, .
 
 def findings_text(code: str, files: Sequence[Example]) -> str:
     """What lint prints for the examples, without the summary line."""
-    findings = Findings(lint(files, deep=code in DEEP), len(files))
+    findings = Findings(lint_for(code, files), len(files))
     text = find_reporter("text")(findings, colour=False)
     return text.rpartition("\n\n")[0]
+
+
+def lint_for(code: str, files: Sequence[Example]) -> tuple[Diagnostic, ...]:
+    """All findings in the examples of a page, with what it takes to bring its code about."""
+    with pytest.MonkeyPatch.context() as patch:
+        if code == "SD405":
+            patch.setattr(rule_set, "STEPS", 1)
+            patch.setattr(rule_set, "STEPS_PER_RULE", 1)
+        return lint(files, deep=code in DEEP)
 
 
 DEEP = frozenset({"SD213", "SD214"})

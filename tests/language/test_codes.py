@@ -12,7 +12,7 @@ from spyre_dsl.language.codes import CODES, diagnose, page, pages_directory
 from spyre_dsl.language.diagnostics import Severity
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
-from tests.language.pages import DEEP, examples, expected, findings_text, lint
+from tests.language.pages import DEEP, examples, expected, findings_text, lint, lint_for
 
 MINE = [code for code in CODES if code > "SD201"]
 """Codes of names, captures, guards, rules and tests; those of YAML, schema and syntax have golden files."""
@@ -41,7 +41,7 @@ def test_a_page_shows_what_lint_prints_to_the_letter(code: str) -> None:
 
 @pytest.mark.parametrize("code", MINE)
 def test_the_wrong_example_is_wrong_in_this_way_only(code: str) -> None:
-    found = lint(examples(code, "Wrong"), deep=code in DEEP)
+    found = lint_for(code, examples(code, "Wrong"))
     assert {entry.code for entry in found} == {code}
     assert all(entry.severity is CODES[code].severity for entry in found)
 

@@ -13,18 +13,38 @@ from spyre_dsl.language.rule_terms import RuleTerms
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
 from spyre_dsl.language.termination import cycles
+from spyre_dsl.language.terms import size_of
+from spyre_dsl.language.unification import Effort
+
+STEPS = 40_000
+"""How many steps each comparison may take, whatever the number of rules; about a tenth of a second."""
+
+STEPS_PER_RULE = 250
 
 
-@set_check("SD401", "SD402", "SD403", "SD404")
+@set_check("SD401", "SD402", "SD403", "SD404", "SD405")
 def check_rules_together(views: Sequence[AdapterView]) -> Iterator[Diagnostic]:
     """Overlaps, rules that never get their turn, and rewriting that never ends."""
     rules = _sound_rules(views)
-    for overlap in overlaps(rules):
+    efforts = [Effort(STEPS + STEPS_PER_RULE * len(rules)) for _ in range(3)]
+    for overlap in overlaps(rules, efforts[0]):
         yield _overlap(overlap)
-    for winner, loser in hidden(rules):
+    for winner, loser in hidden(rules, efforts[1]):
         yield _hidden(winner, loser)
-    for cycle in cycles(rules):
+    for cycle in cycles(rules, effort=efforts[2]):
         yield _cycle(cycle)
+    if any(effort.exhausted for effort in efforts):
+        yield _gave_up(rules)
+
+
+def _gave_up(rules: Sequence[RuleTerms]) -> Diagnostic:
+    """One warning, at the rule with the largest pattern."""
+    usable = [rule for rule in rules if rule.usable]
+    largest = max(usable, key=lambda rule: size_of(rule.pattern))
+    counted = "this rule could not be compared with itself" if len(usable) == 1 else "not all rules could be compared"
+    message = f"{counted}: there are too many ways to match them"
+    label = "the largest pattern is this one"
+    return diagnose("SD405", message, _source(largest), _place(largest), label=label)
 
 
 def _sound_rules(views: Sequence[AdapterView]) -> list[RuleTerms]:
