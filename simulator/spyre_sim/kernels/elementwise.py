@@ -30,6 +30,8 @@ FUNCTIONS: dict[str, Function] = {
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
     "neg": torch.neg,
+    "sin": torch.sin,
+    "cos": torch.cos,
     "floor": torch.floor,
     "silu": torch.nn.functional.silu,
     "gelufwd": torch.nn.functional.gelu,

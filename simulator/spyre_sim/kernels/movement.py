@@ -73,6 +73,13 @@ def slice_scatter(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Te
     return aten.slice_scatter.default(target, source, *op.attributes["args"])
 
 
+@kernel("index_copy")
+def index_copy(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    """Repeated indices: the last writer wins (O13)."""
+    target, index, source = inputs
+    return contiguous(target).index_copy(op.attributes["dim"], index.to(torch.int64), contiguous(source))
+
+
 @kernel("gather")
 def gather(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     """Rows of a table; a table of words is decoded only where it is read."""

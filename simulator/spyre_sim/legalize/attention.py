@@ -28,6 +28,17 @@ def softmax(build: Builder, self: Value, dim: int, dtype: Any = None, half_to_fl
     return softmax_of(build, self, dim)
 
 
+@lowers("log_softmax", "_log_softmax")
+def log_softmax(build: Builder, self: Value, dim: int, dtype: Any = None, half_to_float: bool = False) -> Value:
+    """x - max - log(sum(exp(x - max)))."""
+    if dtype is not None or half_to_float:
+        self = convert(build, self, "float32" if half_to_float else dtype_name(dtype))
+    value = build.operand(self)
+    shifted = pointwise(build, "sub", [value, reduce(build, "max", value, [dim], keepdim=True)])
+    total = reduce(build, "sum", pointwise(build, "exp", [shifted]), [dim], keepdim=True)
+    return pointwise(build, "sub", [shifted, pointwise(build, "log", [total])])
+
+
 def softmax_of(build: Builder, value: Value, dim: int) -> Value:
     """Softmax over one dim of a value that is in its format already."""
     value = build.operand(value)
@@ -133,13 +144,14 @@ def _usable_mask(build: Builder, mask: Value | None) -> Value | None:
 def _causal_mask(build: Builder, rows: int, columns: int, dtype: str) -> Value:
     """full(-inf).triu(1): triu is a host fallback before August 2026, and -inf changes on the way up (N13)."""
     data = torch.full((rows, columns), float("-inf"), dtype=getattr(torch, dtype)).triu(1)
+    mask = Value((rows, columns), dtype, Format.HOST, data=data)
     if build.profile.kind("triu") == "fallback":
         site = build.site
         build.site = type(site)(site.node, "aten.triu", site.module_path, site.source_line)
         full = Value((rows, columns), dtype, Format.HOST, data=data)
-        build.fallback([full, full])
+        build.fallback([full], [mask])
         build.site = site
-    return Value((rows, columns), dtype, Format.HOST, data=data)
+    return mask
 
 
 def _repeat_heads(build: Builder, item: Value, times: int) -> Value:

@@ -26,11 +26,12 @@ FORMATS = {
     "uint8": Format.INT32,
 }
 
-# The kernels that take float32 (A8). The kernel of torch.where is called where3 and is not among them.
+# The kernels that take float32 (A8). The kernel of torch.where is called where3 and is not among them. sin and cos are
+# polynomials in float32 where the stack has them at all (A17); before that they run on the host.
 FP32_KERNELS = frozenset(
     "add sub mul where realdiv relufwd reciprocal mean sum max min layernormscale abs neg exp sigmoid exx2"
     " layernormnorm identity sqrt rsqrt topkvalue topkindex floor to_dtype maximum minimum"
-    " dl16tofp32 fp32todl16".split()
+    " dl16tofp32 fp32todl16 sin cos".split()
 )
 INT_KERNELS = frozenset({"add", "sub", "mul", "maximum", "minimum", "identity"})  # through float32 (N36)
 
@@ -56,6 +57,7 @@ class Builder:
         self.site = Site("", "")
         self.meta: Any = None  # the fake result of the op that is being lowered
         self.noted: list[Refused] = []  # refusals after which the lowering could go on
+        self.fallbacks: list[tuple[Fallback, tuple[Value, ...]]] = []
         self._uploaded: dict[int, Value] = {}
         self._downloaded: dict[int, Value] = {}
 
@@ -189,17 +191,19 @@ class Builder:
     def view_as(self, value: Value, shadow: torch.Tensor, target: Any, args: Sequence[Any], pick: int = -1) -> Value:
         """Append the view op whose result on the shadow is known; `pick` selects one of several results."""
         layout = _moved(value.layout, shadow)
-        out = Value(tuple(shadow.shape), value.dtype, value.format, layout, value.arrangement, name=self.site.node)
+        out = Value(sizes(shadow), value.dtype, value.format, layout, value.arrangement, name=self.site.node)
         out.nominal = value.nominal
         attributes = {"target": target, "args": tuple(args), "pick": pick}
         self.program.ops.append(DeviceOp("view", (value,), out, self.site, attributes))
         return out
 
-    def fallback(self, moved: Sequence[Value]) -> None:
-        """Note that this site runs on the CPU, and what moves because of it."""
+    def fallback(self, moved: Sequence[Value], results: Sequence[Value]) -> None:
+        """Note that this site runs on the CPU, what moves because of it and what comes of it."""
+        moved = [*moved, *results]
         count = sum(value.numel * getattr(torch, value.dtype).itemsize for value in moved)
         site = self.site
-        self.program.fallbacks.append(Fallback(site.op, site.module_path, site.source_line, count))
+        found = Fallback(site.op, site.module_path, site.source_line, count)
+        self.fallbacks.append((found, tuple(results)))
 
     def on_host(self, target: Any, arguments: dict[str, Any], metas: Any, *, through_device: bool) -> Any:
         """Run an aten op on the CPU, in torch's own arithmetic.
@@ -218,7 +222,7 @@ class Builder:
         placed = {name: place(item) for name, item in arguments.items()}
         many = isinstance(metas, (list, tuple))
         outs = [
-            Value(tuple(meta.shape), dtype_name(meta.dtype), Format.HOST, name=self.site.node)
+            Value(sizes(meta), dtype_name(meta.dtype), Format.HOST, name=self.site.node)
             for meta in (metas if many else [metas])
         ]
         names = tuple(placed)
@@ -226,6 +230,15 @@ class Builder:
             attributes = {"target": target, "names": names, "pick": pick if many else -1}
             self.program.ops.append(DeviceOp("host", tuple(placed.values()), out, self.site, attributes))
         return outs if many else outs[0]
+
+
+def sizes(meta: Any) -> tuple[int, ...]:
+    """The sizes of a fake tensor as numbers. Raises Refused where they depend on data."""
+    try:
+        return tuple(int(size) for size in meta.shape)
+    except RuntimeError as error:  # GuardOnDataDependentSymNode is one
+        text = f"not modelled by the simulator: a shape that depends on data ({type(error).__name__})"
+        raise Refused("", text, kind="not_modelled") from None
 
 
 def unexpected_stick(expression: str, lanes: int) -> str:
@@ -249,8 +262,8 @@ def _moved(layout: StickView | None, shadow: torch.Tensor) -> StickView | None:
     if layout is None:
         return None
     return StickView(
-        tuple(shadow.shape),
-        tuple(shadow.stride()),
+        sizes(shadow),
+        tuple(int(step) for step in shadow.stride()),
         int(shadow.storage_offset()),
         layout.extent,
         layout.step,

@@ -65,7 +65,7 @@ def on_host(build: Builder, value: Value, dtype: str) -> Value:
     meta = torch.empty(value.shape, device="meta", dtype=getattr(torch, dtype))
     arguments: dict[str, Any] = {"self": value, "dtype": getattr(torch, dtype)}
     out = build.on_host(torch.ops.aten.to.dtype, arguments, meta, through_device=True)
-    build.fallback([value, out])
+    build.fallback([value], [out])
     build.site = site
     return out
 

@@ -25,6 +25,8 @@ UNARY = {
     "neg": "neg",
     "floor": "floor",
     "silu": "silu",
+    "sin": "sin",
+    "cos": "cos",
 }
 BINARY = {"mul": "mul", "maximum": "maximum", "minimum": "minimum"}
 COMPARISONS = {
@@ -169,6 +171,12 @@ def _product(build: Builder, value: Value, times: int) -> Value:
 def gelu(build: Builder, self: Value, approximate: str = "none") -> Value:
     """The hardware's gelufwd; `approximate` is ignored (A16)."""
     return pointwise(build, "gelufwd", [self])
+
+
+@lowers("mish")
+def mish(build: Builder, self: Value) -> Value:
+    """x * tanh(softplus(x))."""
+    return pointwise(build, "mul", [self, pointwise(build, "tanh", [softplus(build, self)])])
 
 
 @lowers("softplus")

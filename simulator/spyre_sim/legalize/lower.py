@@ -13,7 +13,7 @@ from ..errors import PREFIX, Refusal
 from ..graph import DeviceOp, Format, Program, Site, Value, op_name, site_of
 from ..sticks import StickView
 from . import attention, conversions, elementwise, indexing, matmul, movement, normalisation, reductions, selection  # noqa: F401
-from .builder import Builder, dtype_name, format_of
+from .builder import Builder, dtype_name, format_of, sizes
 from .placement import folds, is_mark, marked_for_host
 from .profile import Profile
 from .refused import Refused
@@ -77,7 +77,7 @@ class _Walk:
         meta = node.meta.get("val")
         if not isinstance(meta, torch.Tensor):
             return meta
-        value = Value(tuple(meta.shape), dtype_name(meta.dtype), Format.HOST, source=source, name=node.name)
+        value = Value(sizes(meta), dtype_name(meta.dtype), Format.HOST, source=source, name=node.name)
         if source.kind == "input":
             self.build.program.inputs[source.index] = value
         else:
@@ -116,7 +116,7 @@ class _Walk:
         if node in self.hosted:
             if is_mark(node):
                 placed = self.build.host(next(iter(arguments.values())))
-                self.build.fallback([placed])
+                self.build.fallback([], [placed])
                 return placed
             return self.build.on_host(node.target, arguments, meta, through_device=False)
         if folds(node, self.known):
@@ -151,7 +151,7 @@ class _Walk:
             out = self.build.on_host(node.target, arguments, meta, through_device=True)
         moved = [item for item in arguments.values() if isinstance(item, Value)]
         results = out if isinstance(out, list) else [out]
-        self.build.fallback([*moved, *results])
+        self.build.fallback(moved, results)
         return out
 
     def _constant(self, node: torch.fx.Node, arguments: dict[str, Any], meta: Any) -> Any:
@@ -173,7 +173,7 @@ class _Walk:
     # -- refusals -----------------------------------------------------------------------------------------------
 
     def _refuse(self, refused: Refused, node: torch.fx.Node) -> None:
-        outs = self._nominal(node)
+        outs = self._nominal(node, mixed=refused.fact == "N46")
         if not refused.nominal:
             refusal = self._record(refused, self.build.site, outs)
             if refusal not in self.refusals:
@@ -190,20 +190,22 @@ class _Walk:
             site.op, site.module_path, site.source_line, refused.fact, refused.kind, refused.when, refused.text, shape
         )
 
-    def _nominal(self, node: torch.fx.Node) -> Any:
+    def _nominal(self, node: torch.fx.Node, *, mixed: bool) -> Any:
+        """What the refused op would have given; `mixed`: its operands had no one element arrangement to keep."""
         meta = node.meta.get("val")
         if isinstance(meta, (list, tuple)):
             return [self._nominal_value(item) for item in meta]
         result = self._nominal_value(meta)
         first = self.env.get(node.args[0]) if node.args and isinstance(node.args[0], torch.fx.Node) else None
-        if isinstance(first, Value) and isinstance(result, Value) and first.format is result.format:
+        both = isinstance(first, Value) and isinstance(result, Value)
+        if both and not mixed and first.format is result.format:
             result.arrangement = first.arrangement  # a refused pointwise op would have kept it
         return result
 
     def _nominal_value(self, meta: Any) -> Any:
         if not isinstance(meta, torch.Tensor):
             return meta
-        shape, dtype = tuple(meta.shape), dtype_name(meta.dtype)
+        shape, dtype = _nominal_sizes(meta), dtype_name(meta.dtype)
         try:
             fmt = format_of(dtype)
         except Refused:
@@ -219,6 +221,9 @@ class _Walk:
             program.outputs.append(self._returned(item))
         for node, target in self.captured.writes:
             program.writes.append((self._returned(node), target))
+        live = without_dead_ops(program)
+        found = self.build.fallbacks
+        program.fallbacks = [item for item, results in found if any(id(value) in live for value in results)]
         return program, tuple(self.refusals)
 
     def _returned(self, item: Any) -> Any:
@@ -226,6 +231,24 @@ class _Walk:
             return item
         value = self.env[item]
         return self.build.host(value) if isinstance(value, Value) else value
+
+
+def without_dead_ops(program: Program) -> set[int]:
+    """Drop what nobody reads, as the stack does first of all (Q2); the ids of the values that are left."""
+    wanted = [*program.outputs, *(value for value, _ in program.writes)]
+    live = {id(item) for item in wanted if isinstance(item, Value)}
+    kept = []
+    for op in reversed(program.ops):
+        if op.kernel == "refuse" or id(op.output) in live:
+            live.update(id(value) for value in op.values())
+            kept.append(op)
+    program.ops = kept[::-1]
+    return live
+
+
+def _nominal_sizes(meta: Any) -> tuple[int, ...]:
+    """Sizes to go on with; what depends on data counts as one, and is refused already."""
+    return tuple(size if isinstance(size, int) else 1 for size in meta.shape)
 
 
 def bound_arguments(node: torch.fx.Node, resolve: Any) -> dict[str, Any]:

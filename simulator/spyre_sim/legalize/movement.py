@@ -8,9 +8,10 @@ from typing import Any
 import torch
 
 from ..errors import PREFIX
-from ..graph import Value
+from ..graph import Format, Value
 from .builder import Builder, dtype_name, shadow_of, unexpected_stick
 from .conversions import convert
+from .pointwise import pointwise
 from .refused import Refused
 from .registry import lowers
 
@@ -220,6 +221,65 @@ def repeat(build: Builder, self: Value, repeats: Sequence[int]) -> Value:
     if repeats and repeats[-1] != 1 and value.shape and value.shape[-1] % build.lanes(value.format):
         raise Refused("E10", unexpected_stick(f"Mod(d{len(repeats) - 1}, {value.shape[-1]})", build.profile.lanes))
     return build.emit("copy", [value], build.meta.shape, value.dtype, target=aten.repeat.default, args=(list(repeats),))
+
+
+@lowers("repeat_interleave")
+def repeat_interleave(build: Builder, self: Value, repeats: Any, dim: Any = None, output_size: Any = None) -> Value:
+    """unsqueeze, expand, and a copy to the flat shape."""
+    if dim is None or not isinstance(repeats, int):
+        raise Refused("", "not modelled by the simulator: repeat_interleave of a tensor", kind="not_modelled")
+    rank = len(self.shape)
+    axis = dim % rank
+    wide = build.view(build.device(self), aten.unsqueeze.default, axis + 1)
+    shape = list(wide.shape)
+    shape[axis + 1] = repeats
+    return seen_as(build, build.view(wide, aten.expand.default, shape), aten.reshape.default, list(build.meta.shape))
+
+
+@lowers("triu")
+def triu(build: Builder, self: Value, diagonal: int = 0) -> Value:
+    """A multiplication with a mask, from August 2026 (A34)."""
+    return _triangle(build, self, torch.ones(self.shape[-2:]).triu(diagonal))
+
+
+@lowers("tril")
+def tril(build: Builder, self: Value, diagonal: int = 0) -> Value:
+    return _triangle(build, self, torch.ones(self.shape[-2:]).tril(diagonal))
+
+
+def _triangle(build: Builder, value: Value, mask: torch.Tensor) -> Value:
+    data = mask.to(getattr(torch, value.dtype))
+    held = Value(tuple(mask.shape), value.dtype, Format.HOST, data=data)
+    return pointwise(build, "mul", [value, held])
+
+
+@lowers("fill")
+def fill(build: Builder, self: Value, value: Any) -> Value:
+    """A constant in the shape of `self`."""
+    if isinstance(value, Value):
+        return seen_as(build, convert(build, value, self.dtype), aten.expand.default, list(self.shape))
+    data = torch.full(self.shape, value, dtype=getattr(torch, self.dtype))
+    return build.device(Value(self.shape, self.dtype, Format.HOST, data=data))
+
+
+@lowers("select_scatter")
+def select_scatter(build: Builder, self: Value, src: Value, dim: int, index: int) -> Value:
+    """A slice write of width one."""
+    axis = dim % len(self.shape)
+    source = build.view(build.device(src), aten.unsqueeze.default, axis)
+    first = index % self.shape[axis]
+    return slice_scatter(build, self, source, axis, first, first + 1)
+
+
+@lowers("index_copy")
+def index_copy(build: Builder, self: Value, dim: int, index: Value, source: Value) -> Value:
+    """Rows written at an index, in a layout that allows it (O13)."""
+    target, rows = build.operand(self, 0), build.operand(source, 2)
+    axis = dim % len(target.shape)
+    if axis == len(target.shape) - 1:
+        raise Refused("L34", f"{PREFIX}index_copy on the stick dim")
+    inputs = [target, build.device(index), rows]
+    return build.emit("index_copy", inputs, target.shape, target.dtype, dim=axis)
 
 
 @lowers("flip")

@@ -13,6 +13,7 @@ from ..sticks import StickView
 from .builder import Builder, dtype_name
 from .conversions import convert
 from .elementwise import arithmetic
+from .pointwise import pointwise
 from .refused import Refused
 from .registry import lowers
 
@@ -119,8 +120,19 @@ def _with_index(build: Builder, kernel: str, value: Value, other: Any, dim: Any,
     target = torch.ops.aten.argmax.default if kernel == "max" else torch.ops.aten.argmin.default
     arguments = {"self": value, "dim": int(dim), "keepdim": keepdim}
     index = build.on_host(target, arguments, build.meta[1], through_device=True)
-    build.fallback([value, index])
+    build.fallback([value], [index])
     return [extreme, index]
+
+
+@lowers("linalg_vector_norm", "norm")
+def vector_norm(
+    build: Builder, self: Value, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Value:
+    """sqrt(sum(x * x)); no other order is lowered (O8)."""
+    if float(ord) != 2.0 or dtype is not None:
+        raise Refused("O8", f"{PREFIX}linalg_vector_norm with ord={ord}")
+    total = reduce(build, "sum", pointwise(build, "mul", [self, self]), _dims(self, dim), keepdim=keepdim)
+    return pointwise(build, "sqrt", [total])
 
 
 @lowers("all")
