@@ -80,6 +80,20 @@ def test_progress_goes_to_standard_error_and_the_report_to_standard_output(
     assert captured.out.splitlines()[-1].startswith("verdict: PASS")
 
 
+def test_verify_checks_the_claim_at_every_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert on_tiny_model(folder, "--random-weights", "--target", "cpu", "--verify", "--json") == 0
+    claims = report_of(capsys.readouterr().out)["claims"]
+    assert [(claim["rule"], claim["outcome"]) for claim in claims] == [("my-cube", "ok")]  # type: ignore[attr-defined]
+
+
+def test_a_claim_that_does_not_hold_fails_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "cube.yaml").write_text(CUBE.replace("$x * $x * $x", "$x * $x * $x * 1.01"))
+    assert on_tiny_model(folder, "--random-weights", "--target", "cpu", "--verify") == 1
+    text = capsys.readouterr().out
+    assert "math claims checked inside the model: 1 failed\n  my-cube/my-cube at transformer.h.0.mlp.act: " in text
+    assert text.splitlines()[-1].startswith("verdict: CLAIMS REFUTED")
+
+
 def test_a_report_file_is_written_beside_the_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert on_tiny_model(folder, "--random-weights", "--target", "cpu", "--report", folder / "report.json") == 0
     assert report_of((folder / "report.json").read_text())["verdict"] == "pass"
