@@ -27,7 +27,8 @@ def default_folder() -> Path:
 
 def load_adapters(paths: Sequence[str] = (), without: Sequence[str] = ()) -> AdapterSet:
     """The checked adapters of ``paths``, or the default ones. Raises as ``spyre_dsl.load`` does."""
-    return load(*(paths or [default_folder()]), without=without)
+    places: Sequence[str | Path] = paths or [default_folder()]
+    return load(*places, without=without)
 
 
 def complain(problem: Exception) -> int:
