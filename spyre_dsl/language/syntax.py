@@ -27,7 +27,10 @@ def _span() -> Span:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An integer or floating-point literal; ``3`` and ``3.0`` are different nodes that match the same values."""
+    """An integer or floating-point literal, a sign before it included (``-1``, ``-inf``).
+
+    ``3`` and ``3.0`` are different nodes that match the same values.
+    """
 
     value: Union[int, float]
     span: Span = _span()
@@ -35,6 +38,8 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class String:
+    """A text in quotes; ``value`` has its escapes resolved."""
+
     value: str
     span: Span = _span()
 
@@ -88,6 +93,8 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
+    """``name=value`` among the arguments of a call."""
+
     name: str
     value: "Expression"
     span: Span = _span()
@@ -107,6 +114,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ListExpression:
+    """``[a, b]``."""
+
     items: tuple["Expression", ...]
     span: Span = _span()
 

@@ -69,6 +69,8 @@ class MappingNode:
 
 @dataclass(slots=True, eq=False)
 class SequenceNode:
+    """A list; ``size`` and ``depth`` as for mappings."""
+
     items: list[Node]
     start: int
     end: int
