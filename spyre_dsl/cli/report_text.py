@@ -141,7 +141,7 @@ def _numbers(report: Report) -> str:
     return (
         f"token cosine: min {_number(compared.min_token_cosine)}, mean {_number(compared.mean_token_cosine)}; "
         f"pooled {_number(compared.pooled_cosine)}\n"
-        f"largest difference: {_number(compared.max_abs_diff)}; not finite: {compared.nonfinite}"
+        f"largest difference: {_difference(compared.max_abs_diff)}; not finite: {compared.nonfinite}"
         f"{_tokens(compared)}{kernels}"
     )
 
@@ -154,6 +154,10 @@ def _tokens(compared: Comparison) -> str:
 
 def _number(value: float | None) -> str:
     return "none (not finite)" if value is None else f"{value:.6f}"
+
+
+def _difference(value: float | None) -> str:
+    return "none (not finite)" if value is None else f"{value:.2g}"
 
 
 _SECTIONS = (_heading, _plan, _claims, _gaps, _defects, _fallbacks, _numbers)
