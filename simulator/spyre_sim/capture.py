@@ -7,7 +7,10 @@ caller's tensors (a KV cache, a buffer) see it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +74,8 @@ def capture(
     """
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     kwargs = dict(kwargs or {})
-    with torch.no_grad():
+    with torch.no_grad(), _quiet():
+        _register_caches(module)
         program = torch.export.export(module, tuple(args), kwargs, strict=False)
         rewritten = any(_mutates(node) for node in program.graph.nodes)
         table = _decompositions(program, decompose)
@@ -124,6 +128,22 @@ def flat_inputs(captured: Captured, args: Sequence[Any], kwargs: Mapping[str, An
 
 def _keyword_order(spec: Any) -> list[str]:
     return list(spec.children()[1].context)
+
+
+def _register_caches(module: torch.nn.Module) -> None:
+    """Let transformers' caches be arguments and results; nothing to do where transformers is not in use."""
+    if "transformers" in sys.modules and isinstance(module, sys.modules["transformers"].PreTrainedModel):
+        from transformers.exporters.exporter_dynamo import register_cache_pytrees_for_model
+
+        register_cache_pytrees_for_model(module)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warnings about what torch itself does."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*LeafSpec.*", category=FutureWarning)
+        yield
 
 
 def _decompositions(program: torch.export.ExportedProgram, decompose: Callable[[Any], bool]) -> dict[Any, Any]:

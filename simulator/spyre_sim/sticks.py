@@ -42,7 +42,7 @@ class StickView:
 
     def terms(self) -> tuple[tuple[int, int], ...]:
         """(dim, coefficient) of the lane expression, without what is a multiple of a whole stick or row."""
-        if self.sparse:
+        if self.sparse or not self.extent:
             return ()
         found = []
         for dim, (size, stride) in enumerate(zip(self.size, self.stride, strict=True)):
@@ -60,7 +60,7 @@ class StickView:
 
     def lane_offset(self) -> int:
         """The constant part: the offset of the view along the stick dim, in elements."""
-        return 0 if self.sparse else (self.offset // self.step) % self.extent
+        return 0 if self.sparse or not self.extent else (self.offset // self.step) % self.extent
 
     def stick_dim(self) -> int | None:
         """The one dim that runs along the sticks, or None for a view that stays in one lane.

@@ -1,4 +1,4 @@
-"""Single ops of the table of section 5: what each of four dates does with them, and that numbers are right where given."""
+"""Single ops of the table of section 5: what each date does with them, and right numbers where it gives any."""
 
 from __future__ import annotations
 

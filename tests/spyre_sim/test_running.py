@@ -161,6 +161,46 @@ class TestStructure:
         assert {"first", "qkv.0"} <= {op.site.module_path for op in seen}
 
 
+class TestCaches:
+    """A key/value cache of transformers is an argument, a result, and is written in place."""
+
+    @pytest.fixture(scope="class")
+    def model(self):
+        from transformers import AutoModelForCausalLM, GPT2Config
+
+        config = GPT2Config(n_layer=1, n_embd=128, n_head=2, vocab_size=128, bos_token_id=1, eos_token_id=1)
+        return AutoModelForCausalLM.from_config(config).eval().half()
+
+    def test_a_static_cache_holds_what_the_model_wrote(self, model) -> None:
+        from transformers import StaticCache
+
+        caches = [StaticCache(config=model.config, max_cache_len=128) for _ in range(2)]
+        for cache in caches:
+            cache.early_initialization(2, 2, 64, torch.float16, "cpu")
+        ids, mask = torch.randint(0, 128, (2, 64)), torch.zeros(2, 1, 64, 128).half()
+        mask[..., 64:] = -32752.0
+        arguments = [{"input_ids": ids, "attention_mask": mask, "past_key_values": cache} for cache in caches]
+        with torch.no_grad():
+            expected = model(**arguments[1]).logits.float()
+        spyre_sim.check(model, (), arguments[0])
+        compiled = spyre_sim.compile(model, (), arguments[0])
+        fresh = StaticCache(config=model.config, max_cache_len=128)
+        fresh.early_initialization(2, 2, 64, torch.float16, "cpu")
+        got = compiled(**{**arguments[0], "past_key_values": fresh}).logits.float()
+        assert F.cosine_similarity(got.flatten(0, 1), expected.flatten(0, 1), dim=-1).min() > 0.999
+        keys, wanted = fresh.layers[0].keys.float(), caches[1].layers[0].keys.float()
+        assert (keys - wanted).abs().max() < 0.05 < wanted.abs().max()
+
+    def test_a_growing_cache_comes_back(self, model) -> None:
+        ids, mask = torch.randint(0, 128, (2, 64)), torch.zeros(2, 1, 64, 64).half()
+        got = run_keywords(model, input_ids=ids, attention_mask=mask, use_cache=True)
+        assert got.past_key_values.get_seq_length() == 64
+
+
+def run_keywords(model, **kwargs):
+    return spyre_sim.compile(model, (), kwargs)(**kwargs)
+
+
 class TestReport:
     def test_kernels_are_launched_in_bundles_of_few_tensors(self) -> None:
         report = spyre_sim.compile(Block().half(), (half(2, 64, 128),)).report

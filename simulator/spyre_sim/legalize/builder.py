@@ -80,6 +80,9 @@ class Builder:
         """`value` on the device: itself, or the result of a transfer (D3), made once."""
         if value.on_device:
             return value
+        if value.numel == 0:
+            text = "copy_host_to_device of a zero-length tensor: segmentation fault"
+            raise Refused("R5", text, kind="undefined", nominal=value.nominal)
         if id(value) not in self._uploaded:
             fmt = format_of(value.dtype)
             layout = StickView.dense(value.shape, self.lanes(fmt))

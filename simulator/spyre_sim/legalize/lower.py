@@ -82,7 +82,7 @@ class _Walk:
             self.build.program.inputs[source.index] = value
         else:
             value.data = source.tensor.detach()
-            if not meta.dtype.is_floating_point:
+            if not meta.dtype.is_floating_point or meta.numel() == 0:
                 self.known.add(node)
         return value
 

@@ -145,7 +145,7 @@ def split(build: Builder, self: Value, **arguments: Any) -> list[Value]:
 def cat(build: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
     """An empty buffer and one slice write per part (L50); along the stick, parts start at whole sticks."""
     dtype = dtype_name(build.meta.dtype)
-    parts = [convert(build, part, dtype) for part in tensors if part.shape != (0,)]
+    parts = [convert(build, part, dtype) for part in tensors if part.numel]  # of nothing there is nothing to write
     parts = [build.operand(part, position) for position, part in enumerate(parts)]
     shape = tuple(build.meta.shape)
     axis = dim % len(shape)

@@ -61,7 +61,9 @@ def folds(node: torch.fx.Node, known: set[torch.fx.Node]) -> bool:
     if base in COMPARISONS or not inputs:
         return False
     meta = node.meta.get("val")
-    return isinstance(meta, torch.Tensor) and not meta.dtype.is_floating_point and all(i in known for i in inputs)
+    if not isinstance(meta, torch.Tensor) or not all(item in known for item in inputs):
+        return False
+    return not meta.dtype.is_floating_point or 0 in meta.shape  # an empty cache to start from never gets to the device
 
 
 def _depends_on_parameters(nodes: Sequence[torch.fx.Node], sources: Any) -> set[torch.fx.Node]:
