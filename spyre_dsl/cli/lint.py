@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -61,7 +60,6 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; returns the exit code."""
-    gc.disable()  # the run is short, and nearly all that is made stays in use until its end
     try:
         select, ignore = parse_codes(arguments.select), parse_codes(arguments.ignore)
         results = read(arguments.paths)

@@ -7,6 +7,7 @@ need torch.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,9 @@ COMMANDS: Final = {
     "stacks": "list the stacks, or what one of them supports",
 }
 """Every command with its one line of help; the module of each is ``spyre_dsl.cli.NAME``."""
+
+QUICK: Final = frozenset({"lint", "explain"})
+"""Commands whose runs are so short that collecting garbage would only cost time."""
 
 USAGE_ERROR: Final = 2
 INTERRUPTED: Final = 130
@@ -90,6 +94,8 @@ def build_parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"spyre-dsl {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     wanted = next((word for word in given if not word.startswith("-")), None)
+    if wanted in QUICK:
+        gc.disable()
     for name, summary in COMMANDS.items():
         if name == wanted:
             import_module(f"spyre_dsl.cli.{name}").add_parser(subparsers)

@@ -21,8 +21,8 @@ MAX_COMMENTS = 50
 """How many lines of comments may stand between an ignore and the line that it is for."""
 
 _MARKER = "spyre-dsl:"
-_BLOCK = re.compile(r"(?:^|[:\-\s])[|>][0-9+-]{0,2}\s*(?:#.*)?$")
-_COMMENT = re.compile(r"(?:^|(?<=\s))#[ \t]*spyre-dsl:[ \t]*ignore\[([^\]\n]*)\]")
+_BLOCK = r"(?:^|[:\-\s])[|>][0-9+-]{0,2}\s*(?:#.*)?$"
+_COMMENT = r"(?:^|(?<=\s))#[ \t]*spyre-dsl:[ \t]*ignore\[([^\]\n]*)\]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def ignores(source: Source) -> list[Ignore]:
     lines = text.split("\n")
     reaches: dict[int, tuple[int, int]] = {}
     found: list[Ignore] = []
-    for comment in _COMMENT.finditer(text):
+    for comment in re.finditer(_COMMENT, text):
         place = source.position(comment.start())
         alone = not lines[place.line - 1][: place.column - 1].strip()
         first = _next_line(lines, place.line) if alone else place.line
@@ -66,7 +66,7 @@ def _next_line(lines: Sequence[str], line: int) -> int:
 def _end_of_block(lines: Sequence[str], line: int) -> int:
     """The last line of the block scalar that ``line`` opens, or ``line`` itself."""
     text = lines[line - 1]
-    if not _BLOCK.search(text):
+    if not re.search(_BLOCK, text):
         return line
     indentation = len(text) - len(text.lstrip(" "))
     last = line

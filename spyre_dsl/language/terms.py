@@ -61,6 +61,8 @@ class Sym:
 
 @dataclass(frozen=True, slots=True)
 class Seq:
+    """A list."""
+
     items: tuple[Term, ...]
 
 

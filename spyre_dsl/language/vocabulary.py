@@ -19,8 +19,9 @@ Arguments that only place or lay out a result (device, layout, memory_format, ..
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TypeVar
 
 _T = TypeVar("_T")
@@ -378,23 +379,49 @@ def _op(line: str) -> Op:
     )
 
 
-OPS: Final[Mapping[str, Op]] = {
-    op.name: op for op in map(_op, (line for line in _TABLE.splitlines() if line and line[0] != "#"))
-}
+class _Ops(Mapping[str, Op]):
+    """The ops of the table; each line is read when its op is first asked for."""
+
+    def __init__(self, table: str) -> None:
+        self._lines = {line.partition("(")[0]: line for line in table.splitlines() if line and line[0] != "#"}
+        self._read: dict[str, Op] = {}
+
+    def __getitem__(self, name: str) -> Op:
+        found = self._read.get(name)
+        if found is None:
+            found = self._read[name] = _op(self._lines[name])
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        found = self._read.get(name)
+        return found if found is not None else self[name] if name in self._lines else default
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._lines
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+OPS: Final[Mapping[str, Op]] = _Ops(_TABLE)
 """Every op by its documented name."""
 
-_BY_OVERLOAD: Final = {overload: op for op in OPS.values() for overload in op.overloads}
 
+@cache
+def _by_dotted_name() -> Mapping[str, Op]:
+    """Every op by its overloads (``aten.pow.Tensor_Scalar``) and their packets (``aten.pow``).
 
-def _packets() -> dict[str, Op]:
+    A packet that is an op's own name means that op; another one the first op that has an overload of it.
+    """
+    overloads = {overload: op for op in OPS.values() for overload in op.overloads}
     packets: dict[str, Op] = {}
-    for overload, op in _BY_OVERLOAD.items():
+    for overload, op in overloads.items():
         packets.setdefault(overload.rpartition(".")[0], op)
     packets.update((f"aten.{name}", op) for name, op in OPS.items() if f"aten.{name}" in packets)
-    return packets
-
-
-_BY_PACKET: Final = _packets()
+    return {**packets, **overloads}
 
 
 def find_op(name: str) -> Op | None:
@@ -404,11 +431,19 @@ def find_op(name: str) -> Op | None:
     (``aten.pow.Tensor_Scalar``) or an overload packet (``aten.pow``). In-place overloads (``aten.add_.Tensor``)
     mean the op that computes the same value.
     """
-    found = OPS.get(name) or OPS.get(ALIASES.get(name, "")) or _BY_OVERLOAD.get(name) or _BY_PACKET.get(name)
-    if found is None and name.startswith("aten.") and not name.startswith("aten.__"):
-        packet, dot, overload = name[len("aten.") :].partition(".")
-        if packet.endswith("_"):
-            return find_op(f"aten.{packet[:-1]}{dot}{overload}")
+    found: Op | None = OPS.get(name)
+    if found is None and name in ALIASES:
+        return OPS[ALIASES[name]]
+    if found is None and name.startswith("aten."):
+        return _find_dotted(name)
+    return found
+
+
+def _find_dotted(name: str) -> Op | None:
+    found = _by_dotted_name().get(name)
+    packet, dot, overload = name.removeprefix("aten.").partition(".")
+    if found is None and packet.endswith("_") and not packet.startswith("__"):
+        return _by_dotted_name().get(f"aten.{packet[:-1]}{dot}{overload}")
     return found
 
 

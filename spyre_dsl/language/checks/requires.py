@@ -14,7 +14,7 @@ from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Call, Span, String
 from spyre_dsl.language.vocabulary import OPS, find_op
 
-_PLAIN_RANGE = re.compile(r"\s*(?:(?:>=|<=|>|<|==|!=)\s*\d+(?:\.\d+)*\s*(?:,(?=\s*[<>=!])|$))+")
+_PLAIN_RANGE = r"\s*(?:(?:>=|<=|>|<|==|!=)\s*\d+(?:\.\d+)*\s*(?:,(?=\s*[<>=!])|$))+"
 """The everyday ranges, which need no import to be recognised."""
 
 
@@ -30,7 +30,7 @@ def check_version_ranges(view: AdapterView) -> Iterator[Diagnostic]:
 
 
 def _is_range(text: str) -> bool:
-    if _PLAIN_RANGE.fullmatch(text):
+    if re.fullmatch(_PLAIN_RANGE, text):
         return True
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
