@@ -218,7 +218,10 @@ class Composer:
                 "SD008", key.start, key.end, f"a key must be a text, and `{key.value[:60]}` is a {kind}", "quote it"
             )
         else:
-            related = (Related("the first time", self.source, mapping.entries[data][0].span),)
+            first, kept = mapping.entries[data]
+            if type(kept) is not type(value):  # one of the two was meant for another key: nobody knows which
+                kept.usable = False
+            related = (Related("the first time", self.source, first.span),)
             self.report("SD007", key.start, key.end, f"key `{data[:60]}` is given twice", "the second time", related)
 
 

@@ -9,6 +9,7 @@ one diagnostic a mistake.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -68,18 +69,24 @@ def validate(document: Document, source: Source) -> list[Diagnostic]:
     return diagnostics + explain(faults, document, source)
 
 
+def nodes_along(root: Node, path: list[str | int]) -> Iterator[Node]:
+    """The nodes on a path of keys and indices, the root first, as far as they exist."""
+    node: Node | None = root
+    for step in (*path, None):
+        if node is None:
+            return
+        yield node
+        if isinstance(node, MappingNode):
+            node = node.get(str(step))
+        elif isinstance(node, SequenceNode) and isinstance(step, int):
+            node = node.items[step]
+        else:
+            return
+
+
 def node_at(root: Node, path: list[str | int]) -> Node:
     """The node at a path of keys and indices."""
-    node = root
-    for step in path:
-        if isinstance(node, MappingNode):
-            child = node.get(str(step))
-        else:
-            child = node.items[int(step)] if isinstance(node, SequenceNode) else None
-        if child is None:
-            break
-        node = child
-    return node
+    return list(nodes_along(root, path))[-1]
 
 
 def key_at(root: Node, path: list[str | int]) -> Scalar | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.document import Document, MappingNode, Node, Scalar, SequenceNode
-from spyre_dsl.language.schema import key_at, node_at
+from spyre_dsl.language.schema import key_at, node_at, nodes_along
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Span
@@ -64,8 +64,8 @@ class _Account:
         path = list(fault.absolute_path)
         self.node = node_at(self.root, path)
         self.key = key_at(self.root, path)
-        if not self.node.usable:
-            return  # a mistake in it was reported already
+        if not all(node.usable for node in nodes_along(self.root, path)):
+            return  # a mistake in it, or in what it is in, was reported already
         handler = getattr(self, f"_{fault.validator}", None)
         if handler is None:
             self.report("SD103", self.node.span, f"{self.what(fault)} is not what the schema wants: {fault.message}")
@@ -147,7 +147,7 @@ class _Account:
         return "", None
 
     def _required(self, fault: ValidationError) -> None:
-        if not self.complete or not isinstance(self.node, MappingNode):
+        if not self.complete or not self.mapping().whole or not isinstance(self.node, MappingNode):
             return
         for name in fault.validator_value:
             if self.node.key(name) is None:
@@ -160,7 +160,7 @@ class _Account:
 
     def whole(self) -> bool:
         """Whether what is not in the node is not in the file either."""
-        return self.complete and self.mapping().whole
+        return self.complete and self.mapping().whole and not self.mapping().stripped
 
     def _minProperties(self, fault: ValidationError) -> None:
         if self.whole():

@@ -50,7 +50,7 @@ class _Walk:
 
     def visit(self, node: Node, schema: Schema) -> None:
         schema = self.resolve(schema, node)
-        if isinstance(node, Scalar) or id(node) in self.seen:
+        if isinstance(node, Scalar) or not node.usable or id(node) in self.seen:
             return
         self.seen.add(id(node))
         if isinstance(node, SequenceNode):
@@ -83,7 +83,7 @@ class _Walk:
         here = self.levels[-1]
         unknown = [pair for pair in here.node.pairs if pair[0].value not in here.properties()]
         for key, _ in unknown:
-            here.node.whole = False
+            here.node.stripped = True
             del here.node.entries[key.value]
         missing = [key for key in here.schema.get("required", ()) if here.lacks(key)]
         for key, value in unknown:

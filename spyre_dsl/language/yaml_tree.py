@@ -34,9 +34,10 @@ class Scalar:
 
 @dataclass(slots=True, eq=False)
 class MappingNode:
-    """Keys and values by the key's text, in file order; ``size`` counts the nodes in it, ``depth`` how deep they nest, aliases expanded.
+    """Keys and values by the key's text, in file order.
 
-    A mapping that lost a key, because it was none or is not known, is not ``whole``.
+    ``size`` counts the nodes in it and ``depth`` how deep they nest, aliases expanded. A mapping that lost a key because
+    it was none, or was another one's, is not ``whole``; one that lost a key that is not known is ``stripped``.
     """
 
     entries: dict[str, tuple[Scalar, Node]]
@@ -46,6 +47,7 @@ class MappingNode:
     depth: int = 1
     usable: bool = True
     whole: bool = True
+    stripped: bool = False
 
     @property
     def span(self) -> Span:
