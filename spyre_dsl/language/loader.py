@@ -74,7 +74,7 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
     for path in map(Path, paths):
         if path.is_dir():
             found.update(
-                dict.fromkeys(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and file.is_file()))
+                dict.fromkeys(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and not file.is_dir()))
             )
         elif path.exists():
             found[path] = None

@@ -36,8 +36,8 @@ class Scalar:
 class MappingNode:
     """Keys and values by the key's text, in file order.
 
-    ``size`` counts the nodes in it and ``depth`` how deep they nest, aliases expanded. A mapping that lost a key because
-    it was none, or was another one's, is not ``whole``; one that lost a key that is not known is ``stripped``.
+    ``size`` counts the nodes in it and ``depth`` how deep they nest, aliases expanded. A mapping that lost a key
+    because it was none, or was another one's, is not ``whole``; one that lost a key that is not known is ``stripped``.
     """
 
     entries: dict[str, tuple[Scalar, Node]]
