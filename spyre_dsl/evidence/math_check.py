@@ -16,8 +16,9 @@ from typing import Any, Final
 from spyre_dsl.evidence.claims import check_site
 from spyre_dsl.evidence.matched import MatchedSite, claimed_sites
 from spyre_dsl.evidence.models_of_tests import build
+from spyre_dsl.evidence.module_claims import check_module_claims, module_rules
 from spyre_dsl.evidence.operations import OperationError
-from spyre_dsl.evidence.results import Counterexample, Finding, failed, ok, skipped
+from spyre_dsl.evidence.results import Counterexample, Finding, Outcome, describe, failed, ok, skipped
 from spyre_dsl.evidence.variants import variants
 from spyre_dsl.graphs.capture import CaptureError, capture
 from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
@@ -38,7 +39,19 @@ class Effort:
 
 
 def check_math(adapter: Adapter, case: TestCase, stack: Any, effort: Effort) -> Finding:
-    """Try the claim of every rule of ``adapter`` that matches in a variant of ``case``."""
+    """Try the claim of every rule of ``adapter`` that fires in ``case``, or matches in a variant of it."""
+    about_ops = _check_op_claims(adapter, case, stack, effort)
+    if about_ops.outcome is Outcome.FAILED or not module_rules(adapter):
+        return about_ops
+    about_modules = check_module_claims(adapter, case, stack, effort.seed)
+    if Outcome.OK not in (about_ops.outcome, about_modules.outcome) or about_modules.outcome is Outcome.FAILED:
+        return about_modules
+    tried = about_ops.trials + about_modules.trials
+    shapes = max(about_ops.shapes, about_modules.shapes)
+    return ok(f"{tried} trials", trials=tried, shapes=shapes, rules=(*about_ops.rules, *about_modules.rules))
+
+
+def _check_op_claims(adapter: Adapter, case: TestCase, stack: Any, effort: Effort) -> Finding:
     seed = effort.seed + zlib.crc32((case.name or "").encode()) % 10_000
     found = sorted(_matched_variants(adapter, case, stack, seed), key=lambda variant: _elements(variant[0]))
     tried = 0
@@ -98,21 +111,4 @@ def _failure(matched: MatchedSite, case: TestCase, wrong: Counterexample, tried:
         f"not {claim}", f"rule {matched.rule.name}, inputs {inputs}", *describe(wrong),
         counterexample=wrong, trials=tried,
     )  # fmt: skip
-
-
-def describe(wrong: Counterexample) -> tuple[str, ...]:
-    """The lines that show a counterexample to a person."""
-    lines = [
-        f"${value.name} = " + (f"{value.dtype}{list(value.shape)} {value.text}" if value.dtype else value.text)
-        for value in wrong.captures
-    ]
-    if wrong.reason:
-        return (*lines, wrong.reason)
-    where = f" at {list(wrong.index)}" if wrong.index else ""
-    return (
-        *lines,
-        f"before{where}: {wrong.before:.17g}",
-        f"after{where}:  {wrong.after:.17g}",
-        f"rounding explains {wrong.allowed:.2g}; values: {wrong.kind}, seed {wrong.seed}",
-    )
 

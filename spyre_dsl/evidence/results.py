@@ -43,6 +43,23 @@ class Counterexample:
     reason: str = ""
 
 
+def describe(wrong: Counterexample) -> tuple[str, ...]:
+    """The lines that show a counterexample to a person."""
+    lines = [
+        f"${value.name} = " + (f"{value.dtype}{list(value.shape)} {value.text}" if value.dtype else value.text)
+        for value in wrong.captures
+    ]
+    if wrong.reason:
+        return (*lines, wrong.reason)
+    where = f" at {list(wrong.index)}" if wrong.index else ""
+    return (
+        *lines,
+        f"before{where}: {wrong.before:.17g}",
+        f"after{where}:  {wrong.after:.17g}",
+        f"rounding explains {wrong.allowed:.2g}; values: {wrong.kind}, seed {wrong.seed}",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The outcome of one check of one test: a few words for the line, more for the failure report."""

@@ -16,9 +16,8 @@ import torch
 
 from spyre_dsl.evidence.claims import Site, check_site
 from spyre_dsl.evidence.graph_values import hinted_sizes, number_of, shape_of
-from spyre_dsl.evidence.math_check import describe
 from spyre_dsl.evidence.operations import OperationError
-from spyre_dsl.evidence.results import Finding, SiteReport, failed, ok, skipped
+from spyre_dsl.evidence.results import Finding, SiteReport, describe, failed, ok, skipped
 from spyre_dsl.graphs.capture import capture
 from spyre_dsl.graphs.node import CanonicalGraph, Node, Value
 from spyre_dsl.language.adapter import AdapterSet, OpRewrite
