@@ -136,13 +136,13 @@ def rule_terms(adapters: Sequence[Adapter]) -> list[RuleTerms]:
     return [RuleTerms(adapter, rule, number) for number, (adapter, rule) in enumerate(pairs)]
 
 
-def specificity(rule: RuleTerms) -> tuple[int, int, int]:
+def specificity(rule: RuleTerms) -> tuple[int, int, int, int]:
     """How specific a match is: where several rules match, the greatest goes first, after priorities.
 
     Counted are the parts of the pattern that narrow it (ops, literals, computed values, captures used again), then
-    the conditions, then the letters of the module and path globs. An instance of a pattern has more parts than
-    the pattern, and a rule that has another's conditions and more has more of them, so that this order agrees
-    with what :mod:`~spyre_dsl.language.scopes` decides for two rules.
+    the conditions, then the letters of the module and path globs, then how few values the conditions allow. An
+    instance of a pattern has more parts than the pattern, and a rule that has another's conditions and more has more
+    of them, so that this order agrees with what :mod:`~spyre_dsl.language.scopes` decides for two rules.
     """
     match = rule.rule.match
     parts = 0
@@ -152,6 +152,7 @@ def specificity(rule: RuleTerms) -> tuple[int, int, int]:
             parts += 1
         else:
             seen.add(part.name)
-    conditions = len(match.where) + len(match.config) + (match.module is not None) + (match.path is not None)
+    scopes = (match.module is not None) + (match.path is not None) + bool(rule.stacks)
     letters = sum(len(glob.replace("*", "")) for glob in (match.module, match.path) if glob)
-    return parts, conditions, letters
+    values = sum(len(clause.values) for clause in match.config) + len(rule.stacks)
+    return parts, len(match.where) + len(match.config) + scopes, letters, -values

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from spyre_dsl.language.adapter import ConfigClause
 from spyre_dsl.language.globs import class_narrower, classes_intersect, path_narrower, paths_intersect
 from spyre_dsl.language.guards import satisfiable
-from spyre_dsl.language.rule_terms import RuleTerms
+from spyre_dsl.language.rule_terms import RuleTerms, specificity
 from spyre_dsl.language.terms import Host, Lit, Term, substitute
 from spyre_dsl.language.unification import Effort, generalizes
 
@@ -86,9 +86,14 @@ def _implies(a: ConfigClause, b: ConfigClause) -> bool:
 
 
 def ordered(a: RuleTerms, b: RuleTerms, effort: Effort | None = None) -> bool:
-    """Whether it is settled which of two rules goes first: by priority, or because one is strictly narrower."""
+    """Whether it is settled which of two rules goes first: by priority, or because one is strictly narrower.
+
+    Only what :func:`~spyre_dsl.language.rule_terms.specificity` sees counts, since that is the order that is used.
+    """
     if a.rule.priority != b.rule.priority:
         return True
+    if specificity(a) == specificity(b):
+        return False
     if a.rule.match.op is None or b.rule.match.op is None:
         return narrower(a, b, {}) != narrower(b, a, {})
     b_in_a = generalizes(b.pattern, a.pattern, effort)

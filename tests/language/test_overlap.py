@@ -66,6 +66,7 @@ def test_what_is_ordered_or_kept_apart_is_no_overlap(one: str, other: str) -> No
             "pow($y, 3) -> $y * $y; config: {model_type: [gpt2, gptj]}",
         ),
         ("pow($x, 3) -> $x; priority: 2", "pow($y, 3) -> $y * $y; priority: 2"),
+        ('pow($x, 3) -> $x; config: {head_dim: "< 32"}', 'pow($y, 3) -> $y * $y; config: {head_dim: "< 64"}'),
     ],
 )
 def test_conditions_that_neither_include_nor_exclude_each_other_do_not_order(one: str, other: str) -> None:
@@ -127,6 +128,7 @@ def test_a_priority_can_hide_a_rule() -> None:
         ("exp(log($x)) -> $x", "exp($x) -> $x"),
         ("exp($x) -> $x; where: rank($x) == 2", "exp($x) -> $x"),
         ("exp($x) -> $x; module: '*LlamaNorm'", "exp($x) -> $x; module: '*Norm'"),
+        ("exp($x) -> $x; config: {model_type: [bert]}", "exp($x) -> $x; config: {model_type: [bert, gpt2]}"),
     ],
 )
 def test_the_more_specific_rule_counts_for_more(more: str, less: str) -> None:
