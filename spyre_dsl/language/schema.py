@@ -45,7 +45,18 @@ def _validator() -> Draft7Validator:
     """jsonschema's validator. Importing it takes longer than a run without faults."""
     from jsonschema import Draft7Validator
 
-    return Draft7Validator(adapter_schema())
+    return Draft7Validator(_written_out(adapter_schema()))
+
+
+def _written_out(schema: Any) -> Any:
+    """The schema with each reference replaced by what it refers to: following them is a third of jsonschema's time."""
+    if isinstance(schema, list):
+        return [_written_out(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _written_out(adapter_schema()["definitions"][schema["$ref"].rsplit("/", 1)[1]])
+    return {key: _written_out(value) for key, value in schema.items() if key != "definitions"}
 
 
 def validate(document: Document, source: Source) -> list[Diagnostic]:

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
+from spyre_dsl.language import schema as schema_module
 from spyre_dsl.language.document import plain, read_text
 from spyre_dsl.language.fast_schema import compile_schema
 from spyre_dsl.language.resources import resource
@@ -93,6 +94,7 @@ def test_the_compiled_check_says_what_jsonschema_says() -> None:
     corpus += [full, small, *VALUES]
     verdicts = [validator.is_valid(data) for data in corpus]
     assert [is_valid()(data) for data in corpus] == verdicts
+    assert [schema_module._validator().is_valid(data) for data in corpus[:300]] == verdicts[:300]
     assert verdicts.count(True) > 100
     assert verdicts.count(False) > 300
 
