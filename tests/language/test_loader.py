@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,25 @@ def test_our_own_adapters_load() -> None:
 def test_a_resource_that_is_missing_says_where_it_was_looked_for() -> None:
     with pytest.raises(FileNotFoundError, match="looked for .*_data"):
         resource("nothing/of/this/name")
+
+
+DEEPEST = (
+    "-" * 98 + "$x",
+    "not " * 98 + "$x",
+    "neg(" * 98 + "$x" + ")" * 98,
+    "$x" + " + $x" * 98,
+    "$x ** " * 98 + "$x",
+    "1 if $x else " * 98 + "1",
+    "$x" + "[0]" * 98,
+    "$x" + " < 3" * 60,
+    "add(" * 97 + "$x, $y" + ", $x)" * 97,
+)
+
+
+@pytest.mark.parametrize("place", ["op: pow($x, 3)", "op: $x * $x * $x"])
+@pytest.mark.parametrize("text", DEEPEST, ids=lambda text: text[:12])
+def test_the_deepest_expression_that_is_read_can_be_checked(text: str, place: str) -> None:
+    start = time.process_time()
+    found = check([load_text(SMALL.replace(place, f"op: {text}"), "file")])
+    assert time.process_time() - start < 1.0
+    assert not {entry.code for entry in found} & {"SD001", "SD003", "SD201"}
