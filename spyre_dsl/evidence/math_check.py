@@ -32,7 +32,7 @@ CAPTURES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How hard to try: ``trials`` drawings for each test, from ``seed`` on."""
+    """How hard to try: at least ``trials`` drawings for each test, from ``seed`` on."""
 
     seed: int = 0
     trials: int = 48
@@ -57,7 +57,7 @@ def _check_op_claims(adapter: Adapter, case: TestCase, stack: Any, effort: Effor
     tried = 0
     rules: set[str] = set()
     for each, sites in found:
-        share = max(1, effort.trials // (len(found) * len(sites)))
+        share = -(-effort.trials // (len(found) * len(sites)))
         for place, matched in enumerate(sites):
             made, wrong = _try(matched, seed + 1000 * place, share, first=tried)
             tried += made

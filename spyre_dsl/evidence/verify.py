@@ -106,8 +106,8 @@ def _make_up(value: Value, site: Site) -> Hashable:
 
 
 def _check(site: Site, seed: int, trials: int) -> Finding:
-    small = replace(site, sizes={symbol: min(hint, 2 + place) for place, (symbol, hint) in enumerate(site.sizes.items())})
-    for each in (small, site):
+    extents = {symbol: min(hint, 2 + place) for place, (symbol, hint) in enumerate(site.sizes.items())}
+    for each in (replace(site, sizes=extents), site):
         if _elements(each) > MOST_ELEMENTS:
             return skipped("the captured values are too large to try")
         try:

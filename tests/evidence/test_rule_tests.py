@@ -1,0 +1,199 @@
+"""In-file tests: what fires, what comes out, and whether the gap is real."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spyre_dsl.evidence.math_check import Effort
+from spyre_dsl.evidence.results import Outcome, TestReport
+from spyre_dsl.evidence.rule_tests import Options, chosen_tests, run_adapter, run_test
+from spyre_dsl.language.adapter import Adapter
+from spyre_dsl.language.loader import load_text
+from tests.evidence.adapter_texts import adapter
+
+OPTIONS = Options(effort=Effort(trials=6))
+CUBE: dict[str, Any] = {"pattern": "pow($x, 3)", "inputs": 'x: "float16[4, 64]"', "before": "pow(x, 3)"}
+
+
+def report(made: Adapter, options: Options = OPTIONS) -> TestReport:
+    (name, case), *_ = chosen_tests(made)
+    return run_test(made, case, name, options)
+
+
+def loaded(text: str) -> Adapter:
+    result = load_text(text, "example.yaml")
+    assert result.adapter is not None and not result.diagnostics, [d.message for d in result.diagnostics]
+    return result.adapter
+
+
+def test_a_good_rule_passes_all_three_checks() -> None:
+    found = report(adapter(**CUBE, rewrite="$x * $x * $x", after="x * x * x"))
+    assert found.passed
+    assert (found.fires.summary, found.math.summary) == ("fires", "8 trials")
+    assert found.gap.summary.startswith("wrong S51 (cosine -")
+    assert (found.file, found.line) == ("example.yaml", 12)
+
+
+def test_the_order_of_operands_does_not_matter() -> None:
+    assert report(adapter(**CUBE, rewrite="$x * $x * $x", after="x * (x * x)")).fires.outcome is Outcome.OK
+
+
+def test_a_rewrite_that_makes_something_else_is_shown_beside_what_was_expected() -> None:
+    found = report(adapter(**CUBE, rewrite="$x * $x * $x", after="x * x"))
+    assert found.fires.summary == "makes something else of it"
+    assert found.fires.details == ("the rules give mul(x, x)", "the test says x")
+    assert found.math.outcome is found.gap.outcome is Outcome.SKIPPED
+
+
+def test_a_rule_that_does_not_fire() -> None:
+    found = report(adapter(**{**CUBE, "before": "pow(x, 2)"}, rewrite="$x * $x * $x", after="x * x"))
+    assert found.fires.summary == "does not fire"
+    assert found.fires.details == ("a rule was to fire; what fired: nothing",)
+
+
+def test_a_rule_that_fires_where_it_must_not() -> None:
+    found = report(adapter(**CUBE, rewrite="$x * $x * $x"))
+    assert (found.fires.summary, found.fires.details) == ("fires", ("nothing was to fire, but only did",))
+    assert not found.passed
+
+
+def test_other_numbers_are_found_without_any_claim() -> None:
+    found = report(adapter(**CUBE, rewrite="$x * $x", after="x * x"))
+    assert found.fires.summary == "changes the numbers"
+
+
+def test_a_rewrite_that_changes_the_shape_cannot_be_run() -> None:
+    found = report(adapter(**CUBE, rewrite="unsqueeze($x, 0)", after="unsqueeze(x, 0)"))
+    assert found.fires.summary == "cannot be run"
+    assert "a rewrite must keep shape and dtype" in " ".join(found.fires.details)
+
+
+def test_a_false_claim_fails_the_test() -> None:
+    found = report(adapter(**CUBE, rewrite="$x * $x * $x * 1.0001", after="x * x * x * 1.0001"))
+    assert (found.fires.outcome, found.math.outcome) == (Outcome.OK, Outcome.FAILED)
+    assert found.math.counterexample is not None
+
+
+def test_a_result_that_the_stack_gets_wrong_fails_the_test() -> None:
+    parts = {"pattern": "$x * $x * $x", "inputs": CUBE["inputs"], "before": "x * x * x"}
+    found = report(adapter(**parts, rewrite="pow($x, 3)", after="pow(x, 3)"))
+    assert (found.math.outcome, found.gap.outcome) == (Outcome.OK, Outcome.FAILED)
+    assert found.gap.summary == "after is wrong"
+
+
+def test_a_result_that_the_stack_refuses_fails_the_test() -> None:
+    parts = {"pattern": "$x * $x", "inputs": CUBE["inputs"], "before": "x * x"}
+    found = report(adapter(**parts, rewrite="pow($x, 2)", after="pow(x, 2)"))
+    assert found.gap.summary == "after is refused"
+    assert any("unimplemented operation pow" in line for line in found.gap.details)
+
+
+def test_a_gap_that_is_none_is_a_finding_of_the_adapter() -> None:
+    parts = {"pattern": "$x + $x", "inputs": CUBE["inputs"], "before": "x + x"}
+    made = adapter(**parts, rewrite="$x * 2", after="x * 2")
+    found = run_adapter(made, OPTIONS)
+    assert [test.passed for test in found.tests] == [True] and not found.passed
+    assert [finding.summary for finding in found.findings] == ["no test shows the gap on 2026-06"]
+    assert run_adapter(made, Options(effort=OPTIONS.effort, gap=False)).passed
+
+
+def test_a_gap_is_closed_on_a_later_stack() -> None:
+    made = adapter(**CUBE, rewrite="$x * $x * $x", after="x * x * x")
+    found = report(made, Options(stack="2026-09", effort=OPTIONS.effort))
+    assert found.gap.outcome is Outcome.SKIPPED and found.gap.summary.startswith("no gap here")
+
+
+def test_checks_can_be_left_out() -> None:
+    found = report(adapter(**CUBE, rewrite="$x * $x * $x", after="x * x * x"), Options(gap=False))
+    assert (found.gap.outcome, found.gap.summary) == (Outcome.SKIPPED, "not asked for")
+
+
+FORWARD = """\
+adapter: norm
+summary: an example
+gap: {kind: missing-lowering, evidence: [A26]}
+rules:
+  - name: whole-norm
+    match: {module: "*Qwen3RMSNorm"}
+    rewrite:
+      forward: |
+        let y = hidden_states * rsqrt(mean(hidden_states * hidden_states, -1, keepdim=true) + EPSILON)
+        return self.weight * y
+    math: exact
+tests:
+  - module: CLASS
+    arguments: {hidden_size: 64}
+    inputs: {hidden_states: "float16[2, 4, 64]"}
+"""
+QWEN = "transformers.models.qwen3.modeling_qwen3.Qwen3RMSNorm"
+
+
+class TestModules:
+    def text(self, epsilon: str = "self.variance_epsilon", module: str = QWEN) -> Adapter:
+        return loaded(FORWARD.replace("EPSILON", epsilon).replace("CLASS", module))
+
+    def test_a_module_rule_is_tested_where_it_lives(self) -> None:
+        found = run_adapter(self.text(), OPTIONS)
+        assert found.passed, found
+        assert found.tests[0].math.rules == ("whole-norm",)
+        assert found.tests[0].gap.summary == "refused E24, A26"
+        assert found.tests[0].test == "test 1"
+
+    def test_its_claim_is_checked_on_the_module(self) -> None:
+        found = report(self.text(epsilon="1e-3"))
+        assert found.math.outcome is Outcome.FAILED and found.math.counterexample is not None
+
+    @pytest.mark.parametrize(
+        ("module", "says"),
+        [
+            ("transformers.models.qwen3.modeling_qwen3.Qwen3Norm", "there is no class"),
+            ("os.path", "a test's module comes from transformers or torch"),
+            ("torch.nn.Embedding", "cannot be made from these arguments"),
+            ("torch.add", "cannot be made"),
+        ],
+    )
+    def test_a_module_that_cannot_be_made_says_why(self, module: str, says: str) -> None:
+        found = report(self.text(module=module))
+        assert found.fires.summary == "cannot be run"
+        assert says in " ".join(found.fires.details)
+
+
+def test_a_config_is_made_of_its_keys() -> None:
+    made = loaded("""\
+adapter: heads
+summary: an example
+gap: {kind: alignment, evidence: [E10]}
+rules:
+  - name: only
+    match: {op: "neg($x)"}
+    rewrite: {op: $x}
+tests:
+  - module: transformers.models.bert.modeling_bert.BertSelfAttention
+    arguments: {config: {hidden_size: 64, num_attention_heads: 2}}
+    inputs: {hidden_states: "float16[2, 4, 64]"}
+    after: unchanged
+""")
+    assert report(made).passed
+
+
+def test_one_rule_may_be_asked_for() -> None:
+    made = loaded("""\
+adapter: two
+summary: an example
+gap: {kind: numerics, evidence: [S51]}
+rules:
+  - name: cube
+    match: {op: "pow($x, 3)"}
+    rewrite: {op: $x * $x * $x}
+  - name: square
+    match: {op: "pow($x, 2)"}
+    rewrite: {op: $x * $x}
+tests:
+  - {name: a, inputs: {x: "float16[4, 64]"}, before: "pow(x, 3)", after: x * x * x, fires: cube}
+  - {name: b, inputs: {x: "float16[4, 64]"}, before: "pow(x, 2)", after: x * x, fires: square}
+  - {name: c, inputs: {x: "float16[4, 64]"}, before: "pow(x, 4)", after: unchanged}
+""")
+    assert [name for name, _ in chosen_tests(made, "square")] == ["b", "c"]
+    assert [name for name, _ in chosen_tests(made)] == ["a", "b", "c"]
