@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import json
 
+from types import SimpleNamespace
+
 import pytest
+import torch
+from torch import nn
+from transformers.activations import ACT2FN
 
 from spyre_dsl.patching.plan import plan
-from tests.patching.rules import STACK, bert, rules, text_inputs
+from tests.patching.rules import STACK, rules
+
+
+class TwoLayers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.config = SimpleNamespace(num_hidden_layers=2, model_type="bert")
+        self.acts = nn.ModuleList([ACT2FN["gelu"], ACT2FN["gelu"]])
+        self.norms = nn.ModuleList([nn.LayerNorm(4) for _ in range(5)])
+
+    def forward(self, x):
+        for layer in (*self.acts, *self.norms):
+            x = layer(x)
+        return x
 
 
 @pytest.fixture(scope="module")
 def model():
-    return bert()
+    return TwoLayers().eval()
 
 
 def found(model, body):
-    made = plan(model, rules(body), (), text_inputs(), stack=STACK)
+    made = plan(model, rules(body), (torch.ones(2, 4),), stack=STACK)
     return made, [(finding.kind, finding.found, finding.expected) for finding in made.unmatched]
 
 

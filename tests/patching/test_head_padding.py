@@ -7,14 +7,12 @@ from collections import Counter
 import pytest
 import torch
 
-from spyre_dsl.patching.plan import plan
-from tests.patching.rules import HEAD_PADDING, STACK, adapters, bert, text_inputs
+from tests.patching.rules import bert, text_inputs
 
 
 @pytest.fixture(scope="module")
-def planned():
-    model = bert()
-    return model, plan(model, adapters(HEAD_PADDING), (), text_inputs(), stack=STACK)
+def planned(head_padding):
+    return bert(), head_padding
 
 
 def test_every_rule_of_the_chain_fires_in_every_layer(planned):

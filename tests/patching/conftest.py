@@ -1,0 +1,14 @@
+"""Plans that several files share: making one takes a second or two."""
+
+from __future__ import annotations
+
+import pytest
+
+from spyre_dsl.patching.plan import plan
+from tests.patching.rules import HEAD_PADDING, STACK, adapters, bert, text_inputs
+
+
+@pytest.fixture(scope="session")
+def head_padding():
+    """The chain of head padding, planned for the tiny BERT with a padded batch."""
+    return plan(bert(), adapters(HEAD_PADDING), (), text_inputs(), stack=STACK)
