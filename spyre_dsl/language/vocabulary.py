@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, TypeVar
 
 _T = TypeVar("_T")
@@ -424,6 +424,7 @@ def _by_dotted_name() -> Mapping[str, Op]:
     return {**packets, **overloads}
 
 
+@lru_cache(maxsize=4096)
 def find_op(name: str) -> Op | None:
     """The op that ``name`` means, or None.
 

@@ -75,7 +75,9 @@ class Place:
                 found[kind].append(node)
             else:
                 found[kind] = [node]
-            if kind not in LEAVES:
+            if kind is Call and not node.keywords:
+                stack.extend(node.args[::-1])
+            elif kind not in LEAVES:
                 stack.extend(reversed(children(node)))
         return found
 
