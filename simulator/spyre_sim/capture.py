@@ -92,7 +92,8 @@ def capture(
         else:
             sources[node.name] = _state(program, spec)
     results = next(node for node in program.graph.nodes if node.op == "output").args[0]
-    outputs, writes = [], []
+    outputs: list[Any] = []
+    writes: list[tuple[torch.fx.Node, int | str]] = []
     for spec, result in zip(signature.output_specs, results, strict=True):
         if spec.kind == OutputKind.USER_OUTPUT:
             outputs.append(result)

@@ -127,4 +127,5 @@ def report(program: Program, bundles: tuple[Bundle, ...], stack: Stack, weight_b
 
 def _buffer(owner: Any, path: str) -> torch.Tensor:
     module_path, _, name = path.rpartition(".")
-    return getattr(owner.get_submodule(module_path), name)
+    held: torch.Tensor = getattr(owner.get_submodule(module_path), name)
+    return held

@@ -100,12 +100,51 @@ def strided_rows_loop(flat: Any, offset: int, sizes: Any, strides: Any, out: Any
             out[r, c] = rounded(flat[first + c] * factor)
 
 
+@numba.njit(error_model="numpy", nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc"})
+def _top(row: Any) -> Any:
+    """The maximum. Where the row holds a NaN it may be any of its elements: the row's sum is NaN in the end anyway."""
+    top = row[0]
+    for c in range(row.size):
+        top = row[c] if row[c] > top else top
+    return top
+
+
+@numba.njit(error_model="numpy", nogil=True, cache=True)
+def _normalised(row: Any, table: Any, scratch: Any) -> None:
+    """exp, sum and division of what the maximum has been taken from, in place."""
+    for c in range(row.size):
+        row[c] = table[word_of(row[c])]
+    total = sum_row(row, np.float32(1), scratch)
+    for c in range(row.size):
+        row[c] = rounded(row[c] / total)
+
+
+@numba.njit(error_model="numpy", nogil=True, cache=True)
+def _softmax_row(row: Any, table: Any, scratch: Any) -> None:
+    top = _top(row)
+    for c in range(row.size):
+        row[c] = rounded(row[c] - top)
+    _normalised(row, table, scratch)
+
+
 @_jit
 def softmax_loop(scores: Any, table: Any) -> None:
     """Rows of scores -> softmax, in place, each of the five kernels rounding its result (A27). `table`: of exp."""
     scratch = np.empty(32, np.float32)
     for r in range(scores.shape[0]):
         _softmax_row(scores[r], table, scratch)
+
+
+@_jit
+def softmax_into_loop(scores: Any, out: Any, table: Any) -> None:
+    """As `softmax_loop`, into another array."""
+    scratch = np.empty(32, np.float32)
+    for r in range(scores.shape[0]):
+        row, target = scores[r], out[r]
+        top = _top(row)
+        for c in range(row.size):
+            target[c] = rounded(row[c] - top)
+        _normalised(target, table, scratch)
 
 
 @_jit
@@ -117,20 +156,6 @@ def masked_softmax_loop(scores: Any, mask: Any, table: Any) -> None:
         for c in range(row.size):
             row[c] = rounded(rounded(row[c]) + extra[c])
         _softmax_row(row, table, scratch)
-
-
-@numba.njit(error_model="numpy", nogil=True, cache=True)
-def _softmax_row(row: Any, table: Any, scratch: Any) -> None:
-    top = np.float32(-np.inf)
-    for c in range(row.size):
-        top = row[c] if row[c] > top else top
-    for c in range(row.size):
-        row[c] = rounded(row[c] - top)
-    for c in range(row.size):
-        row[c] = table[word_of(row[c])]
-    total = sum_row(row, np.float32(1), scratch)
-    for c in range(row.size):
-        row[c] = rounded(row[c] / total)
 
 
 @numba.njit(error_model="numpy", nogil=True, cache=True)

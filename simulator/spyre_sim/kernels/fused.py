@@ -192,8 +192,7 @@ def softmax(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     rows, target = rows_of(source), rows_of(out)
 
     def block(part: slice) -> None:
-        target[part] = rows[part]
-        compiled.softmax_loop(target[part], table)
+        compiled.softmax_into_loop(rows[part], target[part], table)
 
     over_rows(len(rows), rows.size, block)
     return out
