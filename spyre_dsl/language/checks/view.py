@@ -75,7 +75,7 @@ class Place:
                 found[kind].append(node)
             else:
                 found[kind] = [node]
-            if kind is Call and not node.keywords:
+            if isinstance(node, Call) and not node.keywords:
                 stack.extend(node.args[::-1])
             elif kind not in LEAVES:
                 stack.extend(reversed(children(node)))
