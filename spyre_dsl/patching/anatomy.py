@@ -15,12 +15,15 @@ from spyre_dsl.patching.eager import family_of
 def anatomy(module: torch.nn.Module) -> Hashable:
     """Equal for modules that have the same classes, parameters and buffers (by name, shape, dtype, device and ties).
 
-    Forwards that rules gave to modules do not count here. Plain attributes are not part of it: which of them matter is known once a forward was traced (``reads``).
+    Forwards that rules gave to modules do not count here. Plain attributes are not part of it: which of them matter is
+    known once a forward was traced (``reads``).
     """
     first: dict[int, str] = {}
     parts: list[Hashable] = []
     for path, inner in module.named_modules(remove_duplicate=False):
-        tensors = tuple((name, _kind(tensor), first.setdefault(id(tensor), f"{path}.{name}")) for name, tensor in _own(inner))
+        tensors = tuple(
+            (name, _kind(tensor), first.setdefault(id(tensor), f"{path}.{name}")) for name, tensor in _own(inner)
+        )
         parts.append((path, type(inner), tensors, _foreign_forward(inner)))
     return tuple(parts)
 

@@ -30,7 +30,7 @@ class Applied:
         self._record.undo()
 
     def refresh(self) -> None:
-        """Compute all folded values again. Needed only after writing through ``parameter.data``, which leaves no trace."""
+        """Compute all folded values again: needed after writing through ``parameter.data``, which leaves no trace."""
         for module in self.owners().values():
             refresh(module)
 
@@ -61,5 +61,5 @@ def patched_inside(model: torch.nn.Module) -> str | None:
     """The path of a module in ``model`` that is patched already, if there is one."""
     for path, module in model.named_modules():
         if STATE in vars(module) or APPLIED in vars(module):
-            return path
+            return str(path)
     return None

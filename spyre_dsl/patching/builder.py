@@ -102,8 +102,8 @@ class EntryBuilder:
                 if name in self.tied:
                     others = ", ".join(other for other in self.tied[name] if other != name)
                     raise TiedWeightError(
-                        f"{_rule_of(made)}: `{name}` is shared with {others}, and the rewrite gives it a value of its own; "
-                        "plan with untie=True to let them part"
+                        f"{_rule_of(made)}: `{name}` is shared with {others}, and the rewrite gives it a value of its "
+                        "own; plan with untie=True to let them part"
                     )
 
 

@@ -52,7 +52,7 @@ def pad_dim(write: Writer, x: Any, dim: int, to: int) -> Any:
 
 @composite
 def pad_heads(write: Writer, weight: Any, heads: int, to: int) -> Any:
-    """``weight[heads * d, ...]`` -> ``[heads * to, ...]``, zeros behind the rows of each head; a bias is ``[heads * d]``."""
+    """``weight[heads * d, ...]`` -> ``[heads * to, ...]``, zeros behind the rows of each head; a bias has one dim."""
     return _pad_in_groups(write, weight, 0, heads, to)
 
 

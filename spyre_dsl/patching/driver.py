@@ -122,9 +122,7 @@ class Rewriter:
             root.replace_all_uses_with(result, delete_user_cb=lambda user: user not in made)
             self._moved[root] = result
 
-    def _replace_outputs(
-        self, match: Match, root: torch.fx.Node, results: tuple[Any, ...], emitter: Emitter
-    ) -> None:
+    def _replace_outputs(self, match: Match, root: torch.fx.Node, results: tuple[Any, ...], emitter: Emitter) -> None:
         """A list in place of an op with several outputs."""
         values = value_of(root)
         if not isinstance(values, (list, tuple)) or len(values) != len(results):

@@ -28,7 +28,7 @@ def files_that_write(owner: torch.nn.Module) -> tuple[str, ...]:
 
 
 def wrote(stack_trace: str | None, files: tuple[str, ...]) -> bool:
-    """Whether an op with this stack trace was written by a rule's forward (torch keeps the frames called ``forward``)."""
+    """Whether an op with this stack trace was written by a rule's forward (torch keeps frames called ``forward``)."""
     frames = (stack_trace or "").split('File "')
     return frames[-1].startswith(tuple(f'{file}"' for file in files))
 

@@ -14,7 +14,12 @@ import torch
 
 from spyre_dsl.blocks.registry import find_block
 from spyre_dsl.language.adapter import (
-    AttributesRewrite, ConfigRewrite, ForwardRewrite, Let, ParametersRewrite, UseRewrite,
+    AttributesRewrite,
+    ConfigRewrite,
+    ForwardRewrite,
+    Let,
+    ParametersRewrite,
+    UseRewrite,
 )  # fmt: skip
 from spyre_dsl.language.printing import show
 from spyre_dsl.matching.evaluate import evaluate
@@ -45,7 +50,7 @@ class ModelEdit:
         return isinstance(self.rewrite, NEW_FORWARD)
 
     def carry_out(self, model: torch.nn.Module, context: MatchContext, journal: Journal) -> None:
-        """Change the module at ``path`` of ``model``. Raises RewriteError, with whatever was done so far in ``journal``."""
+        """Change the module at ``path`` of ``model``. Raises RewriteError; what was done so far is in ``journal``."""
         module = model.get_submodule(self.path)
         match self.rewrite:
             case AttributesRewrite():

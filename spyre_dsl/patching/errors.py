@@ -12,7 +12,7 @@ class PatchError(SpyreDslError):
 
 
 class RewriteError(PatchError):
-    """A rewrite that cannot be carried out: a changed shape or dtype, arguments that no overload takes, a tied weight."""
+    """A rewrite that cannot be carried out: a changed shape or dtype, arguments no overload takes, a tied weight."""
 
 
 class RewriteLoop(RewriteError):

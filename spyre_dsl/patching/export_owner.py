@@ -118,9 +118,7 @@ def export_owner(
     if call.result is None:
         raise ExportError(f"{path or 'the model'}: torch.export did not run its forward")
     _place_in_model(program.graph_module.graph, path, owner)
-    return ExportedOwner(
-        program.graph_module, _sources(program, path), call.result, call.log.reads(), program
-    )
+    return ExportedOwner(program.graph_module, _sources(program, path), call.result, call.log.reads(), program)
 
 
 def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:

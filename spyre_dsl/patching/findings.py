@@ -14,8 +14,8 @@ from spyre_dsl.patching.site import Site
 
 @dataclass(frozen=True)
 class Unmatched:
-    """``kind`` is ``nothing`` (``match.config`` fits the model and nothing matched), ``none``, ``too-few``, ``too-many``
-    (against ``expect.sites``) or ``no-number`` (``expect.sites`` has no value for this model)."""
+    """``kind`` is ``nothing`` (``match.config`` fits the model and nothing matched), ``none``, ``too-few``,
+    ``too-many`` (against ``expect.sites``) or ``no-number`` (``expect.sites`` has no value for this model)."""
 
     kind: str
     adapter: str
@@ -56,5 +56,9 @@ def _finding(rule: CompiledRule, count: int, index: RuleIndex) -> Unmatched | No
     if count == expected:
         return None
     kind = "none" if count == 0 else "too-few" if count < expected else "too-many"
-    many = {"none": "it fires nowhere", "too-few": f"it fires only {count} times", "too-many": f"it fires {count} times"}
+    many = {
+        "none": "it fires nowhere",
+        "too-few": f"it fires only {count} times",
+        "too-many": f"it fires {count} times",
+    }
     return made(kind, f"{many[kind]}; expect.sites says {expected}", int(expected))

@@ -130,9 +130,7 @@ def _ancestors(root: torch.fx.Node) -> list[torch.fx.Node]:
     return [node for node in root.graph.nodes if node in seen]
 
 
-def _program_of(
-    root: torch.fx.Node, origin: dict[torch.fx.Node, Source], holder: torch.fx.GraphModule
-) -> Fold:
+def _program_of(root: torch.fx.Node, origin: dict[torch.fx.Node, Source], holder: torch.fx.GraphModule) -> Fold:
     nodes = _ancestors(root)
     inputs = [node for node in nodes if node.op == "placeholder"]
     program = torch.fx.Graph()

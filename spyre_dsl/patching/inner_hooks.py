@@ -10,7 +10,7 @@ from transformers.utils import output_capturing
 
 from spyre_dsl.patching.errors import PatchError
 
-_CAPTURING = f"{output_capturing.__name__}"
+_CAPTURING = output_capturing.__name__
 """The module whose hooks transformers leaves on every model that was ever asked for its hidden states."""
 
 
@@ -37,7 +37,7 @@ def _is_active(hook: Callable[..., Any]) -> bool:
     """transformers' hooks do nothing unless the call asked for what they collect."""
     if getattr(hook, "__module__", "") != _CAPTURING:
         return True
-    collector = output_capturing._active_collector.get()
+    collector = output_capturing._active_collector.get()  # type: ignore[no-untyped-call]
     return collector is not None and _closed_over(hook, "key") in collector
 
 

@@ -112,7 +112,7 @@ def _hook(module: torch.nn.Module, source: Source, journal: Journal) -> None:
     if source.kind == "constant":
         return
     for holder in {id(each): each for each in (module, _holder(module, source.target))}.values():
-        if _REFRESH_KEY not in holder._load_state_dict_post_hooks:
+        if _REFRESH_KEY not in vars(holder)["_load_state_dict_post_hooks"]:
             hook = types.MethodType(_refresh_after_load, module)
             journal.set_key(holder, "_load_state_dict_post_hooks", _REFRESH_KEY, hook)
 
@@ -121,9 +121,7 @@ def _refresh_after_load(owner: torch.nn.Module, _loaded: torch.nn.Module, _keys:
     refresh(owner)
 
 
-def _gather(
-    module: torch.nn.Module, state: OwnerState, entry: GraphEntry, leaves: Sequence[Any]
-) -> list[Any]:
+def _gather(module: torch.nn.Module, state: OwnerState, entry: GraphEntry, leaves: Sequence[Any]) -> list[Any]:
     """The values of the graph's placeholders, in order."""
     live = _settle_folds(module, state, entry) if entry.folds and not _tracing(leaves) else {}
     values = []
@@ -185,7 +183,7 @@ def _tracing(leaves: Sequence[Any]) -> bool:
     return torch.compiler.is_compiling() or any([isinstance(leaf, FakeTensor) for leaf in leaves])
 
 
-@torch.compiler.disable(
+@torch.compiler.disable(  # type: ignore[no-untyped-call,untyped-decorator]
     reason="a module patched by spyre-dsl was called with a signature it has no rewritten graph for: "
     "run the patched model once with such inputs, or plan with them, before compiling it with fullgraph=True"
 )

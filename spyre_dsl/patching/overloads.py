@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ class PlannedCall:
     kwargs: dict[str, Any]
 
 
-@lru_cache(maxsize=None)
+@cache
 def overload_named(name: str) -> torch._ops.OpOverload | None:
     """``aten.pow.Tensor_Scalar`` as the overload itself; None if this torch has none of that name."""
     namespace, _, rest = name.partition(".")
@@ -75,7 +75,9 @@ def _plan(
     values: dict[str, Any] = {}
     taken = {argument.name: argument for argument in schema}
     for parameter in op.parameters:
-        name = next((alias for alias in (*parameter.aten, parameter.name) if alias in taken and alias not in values), None)
+        name = next(
+            (alias for alias in (*parameter.aten, parameter.name) if alias in taken and alias not in values), None
+        )
         if parameter.name in given:
             value = given[parameter.name]
             if name is None:
@@ -92,9 +94,7 @@ def _plan(
     return _arranged(overload, schema, values)
 
 
-def _arranged(
-    overload: torch._ops.OpOverload, schema: Sequence[Any], values: dict[str, Any]
-) -> PlannedCall | None:
+def _arranged(overload: torch._ops.OpOverload, schema: Sequence[Any], values: dict[str, Any]) -> PlannedCall | None:
     """By position up to the last one that differs from its default; keyword-only arguments by name."""
     positional = [argument for argument in schema if not argument.kwarg_only]
     if any(not argument.has_default_value() and argument.name not in values for argument in schema):

@@ -1,6 +1,6 @@
 """Plan what a set of adapters does to a model, without touching it; apply the plan as a transaction.
 
-    capture the model -> rewrite that graph on paper -> choose owners -> export, rewrite and fold each of them alone
+capture the model -> rewrite that graph on paper -> choose owners -> export, rewrite and fold each of them alone
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spyre_dsl.patching.findings import Unmatched, findings
 from spyre_dsl.patching.install import install
 from spyre_dsl.patching.journal import APPLIED, Journal, Record
 from spyre_dsl.patching.owners import is_inside
-from spyre_dsl.patching.prepare import PreparedOwner, Preparation
+from spyre_dsl.patching.prepare import Preparation, PreparedOwner
 from spyre_dsl.patching.site import Site
 from spyre_dsl.patching.table import table
 from spyre_dsl.patching.untouched import untouched
@@ -102,8 +102,8 @@ class Plan:
                 raise ApplyError(f"the plan was made for a {self.model_class}; this has no `{owner.path}`") from None
             if anatomy(module) != owner.anatomy:
                 raise ApplyError(
-                    f"`{owner.path or 'the model'}` is not as it was when the plan was made: its classes, or the shapes, "
-                    "dtypes, devices or ties of its parameters differ; plan again"
+                    f"`{owner.path or 'the model'}` is not as it was when the plan was made: its classes, or the "
+                    "shapes, dtypes, devices or ties of its parameters differ; plan again"
                 )
 
     def __str__(self) -> str:

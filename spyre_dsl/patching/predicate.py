@@ -98,9 +98,7 @@ def _other_guards(program: torch.export.ExportedProgram) -> tuple[str, ...]:
     return tuple(text for text in getattr(program, "_guards_code", None) or () if not _COVERED.fullmatch(text))
 
 
-def _later_guards(
-    exported: ExportedOwner, before: int, first: dict[sympy.Symbol, tuple[int, int]]
-) -> tuple[str, ...]:
+def _later_guards(exported: ExportedOwner, before: int, first: dict[sympy.Symbol, tuple[int, int]]) -> tuple[str, ...]:
     """Conditions that rewriting added, beyond sizes that it fixed (those show in the shapes themselves)."""
     environment = _shape_environment(exported)
     texts = []

@@ -56,7 +56,7 @@ def recording(log: ReadLog) -> Iterator[None]:
         return value
 
     previous = vars(torch.nn.Module).get("__getattribute__")
-    torch.nn.Module.__getattribute__ = noting  # type: ignore[method-assign]
+    torch.nn.Module.__getattribute__ = noting  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:

@@ -35,7 +35,7 @@ class Site:
 def before_text(match: Match) -> str:
     """What a match found: the ops that the pattern names, everything else by the capture that holds it."""
     assert match.root is not None
-    names = {value: f"${name}" for name, value in match.bindings.items() if isinstance(value, Node)}
+    names: dict[Value, str] = {value: f"${name}" for name, value in match.bindings.items() if isinstance(value, Node)}
     return _show(match.root, match.nodes, names)
 
 

@@ -15,8 +15,21 @@ from spyre_dsl.graphs.sizes import dtype_name
 from spyre_dsl.language.adapter import Let
 from spyre_dsl.language.functions import FUNCTIONS
 from spyre_dsl.language.syntax import (
-    COMPARE_OPS, OPERATOR_OPS, Attribute, Binary, Call, Capture, Compare, Conditional, Expression, Index, Keyword,
-    ListExpression, Logical, Name, Unary,
+    COMPARE_OPS,
+    OPERATOR_OPS,
+    Attribute,
+    Binary,
+    Call,
+    Capture,
+    Compare,
+    Conditional,
+    Expression,
+    Index,
+    Keyword,
+    ListExpression,
+    Logical,
+    Name,
+    Unary,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import BindingProblem, bind, find_op
 from spyre_dsl.matching.environment import Environment

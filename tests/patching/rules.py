@@ -53,7 +53,9 @@ def bert(layers: int = 2, seed: int = 0) -> BertModel:
 def gpt2(layers: int = 2) -> torch.nn.Module:
     """A GPT-2 with tied embeddings."""
     torch.manual_seed(0)
-    config = GPT2Config(n_layer=layers, n_embd=64, n_head=2, vocab_size=100, n_positions=64, bos_token_id=1, eos_token_id=2)
+    config = GPT2Config(
+        n_layer=layers, n_embd=64, n_head=2, vocab_size=100, n_positions=64, bos_token_id=1, eos_token_id=2
+    )
     return AutoModelForCausalLM.from_config(config).eval()
 
 

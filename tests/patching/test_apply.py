@@ -80,7 +80,10 @@ def test_torch_export_goes_through(head_padding, model, stock):
 
 
 def test_an_unseen_signature_while_exporting_is_a_clear_error(head_padding, model):
-    with head_padding.applied(model), pytest.raises(UnseenSignature, match="encoder.layer.0.attention .* no rewritten graph"):
+    with (
+        head_padding.applied(model),
+        pytest.raises(UnseenSignature, match="encoder.layer.0.attention .* no rewritten graph"),
+    ):
         torch.export.export(model, (), text_inputs(1, 8), strict=False)
 
 

@@ -84,11 +84,14 @@ def test_a_forward_program_runs_compiled_and_exported_and_copied():
 
 
 def test_op_rules_see_the_forward_that_a_rule_wrote():
-    body = FORWARD + """
+    body = (
+        FORWARD
+        + """
 - name: tanh
   match: {op: tanh($x)}
   rewrite: {op: 2 * sigmoid(2 * $x) - 1}
 """
+    )
     model, made = planned(body)
     assert [patch.rule for patch in made.patches] == ["forward", "tanh"]
     found, wanted = outputs(model, made)
@@ -136,7 +139,9 @@ def test_a_parameter_that_the_module_does_not_have_is_refused():
 
 
 def test_attributes_are_set_and_put_back():
-    model, made = planned('- name: scale\n  match: {module: "*Scaled"}\n  rewrite: {attributes: {scale: self.scale * 2}}')
+    model, made = planned(
+        '- name: scale\n  match: {module: "*Scaled"}\n  rewrite: {attributes: {scale: self.scale * 2}}'
+    )
     with made.applied(model):
         assert model.inner.scale == 4.0
     assert model.inner.scale == 2.0

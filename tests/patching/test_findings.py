@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-
 from types import SimpleNamespace
 
 import pytest
@@ -55,7 +54,9 @@ def test_expected_sites_are_counted(model, expected, kind):
 
 
 def test_a_rule_that_was_expected_and_fires_nowhere(model):
-    made, findings = found(model, GELU.replace("gelu($x)}", "silu($x)}") + "  expect: {sites: config.num_hidden_layers}")
+    made, findings = found(
+        model, GELU.replace("gelu($x)}", "silu($x)}") + "  expect: {sites: config.num_hidden_layers}"
+    )
     assert findings == [("none", 0, 2)]
     assert str(made) == "warning: test/gelu: it fires nowhere; expect.sites says 2"
 

@@ -109,7 +109,11 @@ class Net(torch.nn.Module):
         return self.second(self.first(x)) + self.second(x)
 
 
-TWICE = '- name: twice\n  match: {op: "linear(linear($x, $w, $b), $v, $c)"}\n  rewrite: {op: "linear($x, matmul($v, $w), linear($b, $v, $c))"}'
+TWICE = """
+- name: twice
+  match: {op: "linear(linear($x, $w, $b), $v, $c)"}
+  rewrite: {op: "linear($x, matmul($v, $w), linear($b, $v, $c))"}
+"""
 X = torch.randn(3, 4)
 
 
@@ -168,6 +172,10 @@ def test_layers_that_differ_in_an_attribute_that_matters_do_not_share_a_graph():
 
 def test_a_rule_for_one_layer_only_does_not_leak_into_the_others():
     model = bert(2)
-    body = '- name: gelu\n  match: {path: "encoder.layer.1.**", op: "gelu($x)"}\n  rewrite: {op: "$x * (0.5 * (1 + erf($x * 0.7071067811865476)))"}'
+    body = """
+- name: gelu
+  match: {path: "encoder.layer.1.**", op: "gelu($x)"}
+  rewrite: {op: "$x * (0.5 * (1 + erf($x * 0.7071067811865476)))"}
+"""
     made = plan(model, rules(body), (), text_inputs(), stack=STACK)
     assert [patch.owner for patch in made.patches] == ["encoder.layer.1.intermediate.intermediate_act_fn"]

@@ -31,7 +31,11 @@ def register_caches() -> None:
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3)
 values = st.recursive(
     scalars | st.builds(lambda: torch.ones(2)),
-    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
     max_leaves=8,
 )  # fmt: skip
 

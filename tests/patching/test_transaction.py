@@ -46,7 +46,8 @@ def photograph(model: torch.nn.Module) -> dict[Any, Any]:
                 seen[path, name, "items"] = sorted(value)
         seen[path, "order"] = list(vars(module))
     for name, tensor in model.state_dict(keep_vars=True).items():
-        seen["tensor", name] = (id(tensor), tensor.data_ptr(), tensor._version, tensor.detach().clone().numpy().tobytes())
+        content = tensor.detach().clone().numpy().tobytes()
+        seen["tensor", name] = (id(tensor), tensor.data_ptr(), tensor._version, content)
     seen["config"] = {key: repr(value) for key, value in vars(model.config).items()}
     return seen
 
@@ -57,6 +58,17 @@ def planned():
     before = photograph(model)
     made = plan(model, adapters(HEAD_PADDING, EDITS), (), text_inputs(), stack=STACK)
     return model, made, before
+
+
+def failing_after(steps: int):
+    """A fault that lets so many steps pass."""
+    left = iter(range(steps))
+
+    def fault(what: str) -> None:
+        if next(left, None) is None:
+            raise Fault(what)
+
+    return fault
 
 
 def steps_of(made, model) -> list[str]:
@@ -86,14 +98,8 @@ def test_a_fault_at_any_step_leaves_no_trace(planned):
     steps = steps_of(made, model)
     assert len(steps) > 30
     for broken in range(len(steps)):
-        left = iter(range(broken))
-
-        def fault(what: str) -> None:
-            if next(left, None) is None:
-                raise Fault(what)
-
         with pytest.raises(Fault):
-            made.apply(model, fault=fault)
+            made.apply(model, fault=failing_after(broken))
         assert photograph(model) == before, f"step {broken}: {steps[broken]}"
 
 
