@@ -91,13 +91,13 @@ def _checks(adapter: Adapter, case: TestCase, stack: Any, options: Options) -> t
         made = plan(model.module, AdapterSet((adapter,)), (), dict(model.inputs), stack=stack)
         fires = _check_fires(case, model, made, stack)
         if case.unchanged or fires.outcome is Outcome.FAILED:
-            reason = "nothing is rewritten" if case.unchanged else "the test already failed"
-            return fires, skipped(reason), skipped(reason)
+            idle = skipped("nothing is rewritten" if case.unchanged else "the test already failed")
+            return fires, idle, idle
         math = check_math(adapter, case, stack, options.effort)
         return fires, math, _check_gap(case, model, made, stack) if options.gap else skipped("not asked for")
     except (TestModelError, EvaluationError, SpyreDslError) as problem:
-        reason = skipped("the test could not be run")
-        return failed("cannot be run", *str(problem).splitlines()[:8]), reason, reason
+        idle = skipped("the test could not be run")
+        return failed("cannot be run", *str(problem).splitlines()[:8]), idle, idle
 
 
 def _check_fires(case: TestCase, model: TestModel, made: Plan, stack: Any) -> Finding:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import torch
 
@@ -104,6 +104,9 @@ def _changed(
     return replace(given, shape=shape, dtype=new_dtype)
 
 
+_NODES: Final = (*get_args(Expression), Keyword)
+
+
 def _rewritten(node: Any, mapping: Mapping[int, int], dtypes: Mapping[str, str], in_list: bool = False) -> Any:
     """The expression with its extents and dtypes replaced. A small number is an extent only in a list of sizes."""
     if isinstance(node, Number):
@@ -113,7 +116,7 @@ def _rewritten(node: Any, mapping: Mapping[int, int], dtypes: Mapping[str, str],
         return replace(node, name=dtypes.get(node.name, node.name))
     if isinstance(node, tuple):
         return tuple(_rewritten(item, mapping, dtypes, in_list) for item in node)
-    if isinstance(node, (*Expression.__args__, Keyword)):
+    if isinstance(node, _NODES):
         inside = isinstance(node, ListExpression)
         parts = {part.name: getattr(node, part.name) for part in fields(node)}
         return replace(node, **{k: _rewritten(value, mapping, dtypes, inside) for k, value in parts.items()})

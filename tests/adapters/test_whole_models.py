@@ -1,4 +1,4 @@
-"""All adapters together on small models of the three kinds: equal on the CPU, refused before and right after on the stack."""
+"""All adapters together on small models: equal on the CPU; on the stack refused before, and right after."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 import torch
 from transformers import (
-    AutoModel, AutoModelForCausalLM, BertConfig, GPT2Config, PretrainedConfig, Qwen3Config,
+    AutoModel,
+    AutoModelForCausalLM,
+    BertConfig,
+    GPT2Config,
+    PretrainedConfig,
+    Qwen3Config,
 )  # fmt: skip
 
 import spyre_sim

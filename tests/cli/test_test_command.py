@@ -43,7 +43,8 @@ def test_a_test_that_passes_takes_one_line(good: Path, capsys: pytest.CaptureFix
 
 
 def test_a_failure_shows_the_place_and_the_counterexample(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good.write_text(GOOD.replace("$x * $x * $x", "$x * $x * $x * 1.0001").replace("after: x * x * x", "after: x * x * x * 1.0001"))
+    wrong = GOOD.replace("$x * $x * $x", "$x * $x * $x * 1.0001")
+    good.write_text(wrong.replace("after: x * x * x", "after: x * x * x * 1.0001"))
     assert main(["test", str(good), *FAST, "--no-gap"]) == 1
     out = capsys.readouterr().out
     assert "math FAILED (not exact)  gap -" in out

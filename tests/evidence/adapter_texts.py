@@ -9,7 +9,14 @@ from spyre_dsl.language.loader import load_text
 
 
 def adapter(
-    pattern: str, rewrite: str, *, inputs: str, before: str, after: str = "unchanged", where: str = "", math: str = "exact"
+    pattern: str,
+    rewrite: str,
+    *,
+    inputs: str,
+    before: str,
+    after: str = "unchanged",
+    where: str = "",
+    math: str = "exact",
 ) -> Adapter:
     """An adapter with one rule and one test. ``inputs`` is the inside of a flow mapping."""
     guard = f"\n          where: {where}" if where else ""

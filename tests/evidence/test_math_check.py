@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.evidence.adapter_texts import adapter
 
 from spyre_dsl.evidence.math_check import Effort, check_math
 from spyre_dsl.evidence.results import Finding, Outcome
+from tests.evidence.adapter_texts import adapter
 
 
 class Stack:
@@ -50,12 +50,14 @@ NORM = {
 SOFTMAX = {"pattern": "softmax($x, -1)", "inputs": X, "before": "softmax(x, -1)"}
 MASKED = {
     "pattern": "scaled_dot_product_attention($q, $k, $v, attn_mask=$mask)",
-    "rewrite": "scaled_dot_product_attention($q, $k, $v, attn_mask=to(where($mask, 0.0, finfo_min(dtype($q)) / 2), dtype($q)))",
+    "rewrite": "scaled_dot_product_attention($q, $k, $v, "
+    "attn_mask=to(where($mask, 0.0, finfo_min(dtype($q)) / 2), dtype($q)))",
     "inputs": HEADS + ', mask: "bool[2, 1, 8, 8]"',
     "before": "scaled_dot_product_attention(q, k, v, attn_mask=mask)",
     "where": "dtype($mask) == bool",
 }
 PAD = "scaled_dot_product_attention(pad_last($q, 128), pad_last($k, 128), pad_last($v, 128), scale={scale})"
+PADDED = PAD.format(scale="size($q, -1) ** -0.5")
 
 TRUE = {
     "a cube is two products": {**CUBE, "rewrite": "$x * $x * $x"},
@@ -66,9 +68,11 @@ TRUE = {
         "math": "{exact: {unless: [nonfinite]}}",
     },
     "a part of a projection": {**SPLIT, "rewrite": "linear($x, split($w, $sizes, 0)[$i])"},
-    "padded heads": {**ATTENTION, "rewrite": f"narrow({PAD.format(scale='size($q, -1) ** -0.5')}, -1, 0, size($q, -1))"},
+    "padded heads": {**ATTENTION, "rewrite": f"narrow({PADDED}, -1, 0, size($q, -1))"},
     "a norm without pow": {**NORM, "rewrite": "$x / sqrt(mean($x * $x, -1, keepdim=true) + $eps)"},
-    "a finite mask, but for rows that see nothing": {**MASKED, "math": "{exact: {unless: [masked-rows, nonfinite, huge]}}"},
+    "a finite mask, but for rows that see nothing": {
+        **MASKED, "math": "{exact: {unless: [masked-rows, nonfinite, huge]}}",
+    },
     "softmax spelt out, for moderate numbers": {
         **SOFTMAX,
         "rewrite": "exp($x) / sum(exp($x), -1, keepdim=true)",
@@ -94,9 +98,11 @@ FALSE = {
     "rotation of infinities": {**ROTATE, "rewrite": "matmul($x, rotate_half_matrix(size($x, -1)))"},
     "one row too far": {**SPLIT, "rewrite": "linear($x, narrow($w, 0, $sizes[0] + 1, $sizes[1]))"},
     "always the first part": {**SPLIT, "rewrite": "linear($x, split($w, $sizes, 0)[0])"},
-    "the scale of the padded width": {**ATTENTION, "rewrite": f"narrow({PAD.format(scale='128 ** -0.5')}, -1, 0, size($q, -1))"},
-    "padding that is not cut off": {**ATTENTION, "rewrite": PAD.format(scale="size($q, -1) ** -0.5")},
-    "padding with the wrong end": {**ATTENTION, "rewrite": f"narrow({PAD.format(scale='size($q, -1) ** -0.5')}, -1, 1, size($q, -1))"},
+    "the scale of the padded width": {
+        **ATTENTION, "rewrite": f"narrow({PAD.format(scale='128 ** -0.5')}, -1, 0, size($q, -1))",
+    },
+    "padding that is not cut off": {**ATTENTION, "rewrite": PADDED},
+    "padding with the wrong end": {**ATTENTION, "rewrite": f"narrow({PADDED}, -1, 1, size($q, -1))"},
     "a norm without its epsilon": {**NORM, "rewrite": "$x * rsqrt(mean($x * $x, -1, keepdim=true))"},
     "a norm over another dimension": {**NORM, "rewrite": "$x * rsqrt(mean($x * $x, -2, keepdim=true) + $eps)"},
     "a sum for a mean": {**NORM, "rewrite": "$x * rsqrt(sum($x * $x, -1, keepdim=true) + $eps)"},
@@ -156,6 +162,5 @@ def test_a_rewrite_without_a_value_says_why() -> None:
 
 def test_a_rule_that_claims_nothing_has_nothing_to_check() -> None:
     made = adapter(**CUBE, rewrite="$x * $x * $x")
-    assert check_math(made, adapter(**{**CUBE, "before": "pow(x, 2)"}, rewrite="$x").tests[0], Stack(), Effort()).outcome is (
-        Outcome.SKIPPED
-    )
+    other = adapter(**{**CUBE, "before": "pow(x, 2)"}, rewrite="$x").tests[0]
+    assert check_math(made, other, Stack(), Effort()).outcome is Outcome.SKIPPED
