@@ -167,7 +167,7 @@ def attention(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor
         over_rows(len(rows), rows.size, lambda part: compiled.softmax_loop(rows[part], table))
         return scores
     batch, heads, length, columns = scores.shape
-    extra = contiguous(mask).expand(batch, -1 if mask.dim() == 4 else 1, -1, -1)
+    extra = contiguous(mask).reshape(*[1] * (4 - mask.dim()), *mask.shape)
     wide = array(extra.expand(batch, extra.shape[1], length, columns).contiguous())
     grid = array(scores).reshape(batch * heads, length, columns)
 
