@@ -88,7 +88,7 @@ def assess(
     return _report(
         loaded, inputs, target, request, shown, verdict, clock, started,
         comparison=compared, gaps=gaps, kernels=outcome.kernels, host_fallbacks=outcome.host_fallbacks,
-        defects=_defects(outcome, request), claims=tuple(claims),
+        defects=_defects(outcome, request), claims=tuple(claims), cost=outcome.cost,
     )  # fmt: skip
 
 

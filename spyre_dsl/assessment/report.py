@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from spyre_dsl.assessment.gaps import Gap, MetDefect
+from spyre_dsl.assessment.profile import profile_json
 from spyre_dsl.targets.comparison import Comparison
 from spyre_dsl.targets.protocol import HostFallback
 
@@ -24,7 +25,7 @@ class Report:
     ``verdict``: ``pass``; ``gaps`` (the stack refuses something, so there are no numbers); ``wrong-numbers``;
     ``claims-refuted`` (--verify found a rule whose ``math`` does not hold); ``planned`` (--dry-run).
     ``summaries`` says of each adapter what it is for; ``plan`` is None without adapters. ``kernels`` is None where the
-    target counts none.
+    target counts none; ``cost`` is what one run would cost, None where the target does not know.
     """
 
     model: str
@@ -44,6 +45,7 @@ class Report:
     defects: tuple[MetDefect, ...] = ()
     claims: tuple[Any, ...] = ()
     notes: tuple[str, ...] = ()
+    cost: Any = None
     seconds: float = 0.0
     timings: dict[str, float] = field(default_factory=dict)
 
@@ -74,6 +76,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "host_fallbacks": [asdict(fallback) for fallback in report.host_fallbacks],
         "defects": [{"id": met.id, "title": met.title, "bridges": list(met.bridges)} for met in report.defects],
         "claims": [_claim(claim) for claim in report.claims],
+        "profile": profile_json(report.cost),
         "notes": list(report.notes),
         "seconds": round(report.seconds, 3),
         "timings": {name: round(seconds, 3) for name, seconds in report.timings.items()},

@@ -29,6 +29,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
     parser.add_argument("--verify", action="store_true", help="check the math claim of every match inside the model")
     parser.add_argument("--no-adapters", action="store_true", help="leave the model unpatched; say what would bridge")
+    parser.add_argument("--profile", action="store_true", help="print the ten dearest kernels and what a run costs")
+    parser.add_argument("--trace", metavar="FILE", type=Path, help="write the costed kernels as a Perfetto trace")
     parser.add_argument("--json", action="store_true", help="print one JSON object (schema/report.schema.json)")
     parser.add_argument("--report", metavar="FILE", type=Path, help="write the JSON object to FILE too")
 
@@ -62,9 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
         text = _json(report)
         if arguments.report is not None:
             arguments.report.write_text(text + "\n", encoding="utf-8")
+        if arguments.trace is not None:
+            from spyre_dsl.cli.profile_table import write_trace
+
+            write_trace(report.cost, arguments.trace)
     except (SpyreDslError, OSError) as problem:
         return complain(problem)
-    print(text if arguments.json else _text(report))
+    print(text if arguments.json else _text(report, arguments.stack if arguments.profile else None))
     return report.exit_code
 
 
@@ -119,7 +125,14 @@ def _json(report: Report) -> str:
     return json.dumps(to_json(report), indent=2, allow_nan=False)
 
 
-def _text(report: Report) -> str:
+def _text(report: Report, profiled: str | None) -> str:
+    """The report; before its verdict the profile if that was asked for, `profiled` being the stack that was named."""
+    from spyre_dsl.cli.adapter_files import load_stack
+    from spyre_dsl.cli.profile_table import render_profile
     from spyre_dsl.cli.report_text import render
 
-    return render(report)
+    text = render(report)
+    if profiled is None:
+        return text
+    body, _, verdict = text.rpartition("\n\n")
+    return f"{body}\n\n{render_profile(report.cost, load_stack(profiled), report.host_fallbacks)}\n\n{verdict}"

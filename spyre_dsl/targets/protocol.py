@@ -48,7 +48,8 @@ class Outcome:
 
     ``outputs`` is what the model returns (None when the stack refused it); ``kernels`` is None where the target has
     no count. ``defects`` are the ids of known silent defects of the stack that the program runs into. ``seconds`` is
-    the wall time of compiling and running.
+    the wall time of compiling and running. ``cost`` is what one run would cost on the hardware (a
+    ``spyre_sim.cost.program.ProgramCost``), where the target knows.
     """
 
     outputs: Any
@@ -57,6 +58,7 @@ class Outcome:
     refusals: tuple[Refused, ...] = ()
     defects: tuple[str, ...] = ()
     seconds: float = 0.0
+    cost: Any = None
 
 
 class Target(Protocol):

@@ -37,7 +37,8 @@ class SimTarget:
         report = compiled.report
         fallbacks = tuple(HostFallback(f.op, f.module_path, f.source_line) for f in report.host_fallbacks)
         seconds = time.perf_counter() - started
-        return Outcome(outputs, report.kernels, fallbacks, (), tuple(report.defects), seconds)
+        cost = compiled.cost() if isinstance(compiled, spyre_sim.CompiledModel) else None
+        return Outcome(outputs, report.kernels, fallbacks, (), tuple(report.defects), seconds, cost)
 
 
 def _compile(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], stack: Any) -> Any:

@@ -87,7 +87,12 @@ class ProgramCost:
             else (f"bundle {step}", costs[step])
             for step in self.steps
         ]
-        return chrome_trace(named, self.stack)
+        trace = chrome_trace(named, self.stack)
+        events = [event for event in trace["traceEvents"] if event["cat"] == "kernel"]
+        for event, kernel in zip(events, self.kernels, strict=True):
+            site = kernel.site
+            event["args"] |= {"op": site.op, "module": site.module_path, "source": site.source_line}
+        return trace
 
 
 def program_cost(program: Program, stack: Stack) -> ProgramCost:
