@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import pytest
@@ -112,6 +113,34 @@ class TestNumbers:
         got = run(block.float(), x, stack="ideal")
         assert got.dtype is torch.float64
         assert torch.allclose(got, expected, rtol=0, atol=1e-12)
+
+
+class TestParameters:
+    """What no source tells is a parameter of the profile: each has its effect, and none breaks a block."""
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"sum_order": "chunks", "sum_within": "dl16"},
+            {"sum_order": "chunks", "sum_within": "float32"},
+            {"mean_factor": "total"},
+            {"mean_constant": "float16"},
+            {"matmul_across": "dl16", "matmul_chunk": 64},
+            {"norm_moments": "float32"},
+            {"rounding": "truncate"},
+            {"function_ulps": 1.0},
+            {"sdpa": "flash"},
+        ],
+        ids=str,
+    )
+    def test_a_block_survives_it(self, changes: dict) -> None:
+        stack = spyre_sim.load_stack("2026-06")
+        changed = dataclasses.replace(stack, numerics=dataclasses.replace(stack.numerics, **changes))
+        block, x = Block().half().eval(), half(2, 64, 128)
+        function = lambda x: block(x) + x.mean(-1, keepdim=True)  # noqa: E731
+        results = [spyre_sim.compile(function, (x,), stack=profile)(x).float() for profile in (stack, changed)]
+        assert F.cosine_similarity(*[result.flatten(0, 1) for result in results], dim=-1).min() > 0.999
+        assert not torch.equal(*results) or "mean" in str(changes)
 
 
 class TestStructure:

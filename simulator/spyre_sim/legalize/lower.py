@@ -133,7 +133,7 @@ class _Walk:
         if kind == "unsupported":
             facts = self.profile.facts(base)
             text = self.profile.text(base) or f"{PREFIX}{self.build.site.op}"
-            raise Refused(facts[0] if facts else "O7", text)
+            raise Refused(facts[0] if facts else "section 5", text)
         lowering = LOWERINGS.get(base)
         if kind == "unimplemented" or (kind == "broken" and lowering is None):
             raise unimplemented(base)
