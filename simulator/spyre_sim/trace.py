@@ -43,9 +43,12 @@ class Trace:
 
     @property
     def values(self) -> Mapping[str, torch.Tensor]:
-        """Values by name: every step's, and under the name of an fx node what its last step gave."""
-        found = {step.name: step.value for step in self.steps}
-        found.update({step.site.node: step.value for step in self.steps if step.site.node})
+        """Values by name in the order of steps: every step's, and an fx node's, which is that of its last."""
+        found: dict[str, torch.Tensor] = {}
+        for step in self.steps:
+            found[step.name] = step.value
+            found.pop(step.site.node, None)  # a later step of the node: its name moves behind that
+            found[step.site.node] = step.value
         return MappingProxyType(found)
 
     def of_module(self, path: str) -> tuple[Step, ...]:

@@ -94,3 +94,14 @@ def test_the_cost_has_a_kernel_for_each_of_the_report(compiled):
     assert len(cost.bundles()) == len(compiled.report.bundles)
     assert [copy.to_device for copy in cost.copies] == [True, False]
     assert cost.total_us > cost.device_us > 0
+
+
+def test_where_two_stacks_part_is_found_by_name():
+    def cube_of_sum(x):
+        return ((x + 1) ** 3).exp()
+
+    x = torch.randn(4, 64, generator=torch.Generator().manual_seed(0)).half() - 1
+    june, september = (spyre_sim.compile(cube_of_sum, (x,), stack=name).trace(x) for name in ("2026-06", "2026-09"))
+    shared = [name for name in june.values if name in september.values]
+    first = next(name for name in shared if not june.values[name].allclose(september.values[name], rtol=0.01))
+    assert first == "pow_1"
