@@ -24,9 +24,3 @@ def dropout(call: Call) -> Value:
     """In evaluation, or with probability 0, dropout passes its input on."""
     _, p, training = call.arguments
     return call.input if training is False or p == 0 else None
-
-
-@canonicalizes("aten.native_dropout.default")
-def native_dropout(call: Call) -> Value:
-    """(output, mask); the output is the input when not training."""
-    return None

@@ -19,9 +19,3 @@ def split(call: Call) -> Value:
     if len(pieces) == 1:
         return (call.input,)
     return call.become("split", call.input, tuple(call.sizes.of(piece.shape[dim]) for piece in pieces), dim)
-
-
-@canonicalizes("max", "min")
-def reduce_or_pick(call: Call) -> Value:
-    """``max(x)`` has one output, ``max(x, dim)`` two: values and indices."""
-    return None
