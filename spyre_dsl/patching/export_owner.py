@@ -122,12 +122,27 @@ def export_owner(
 
 
 def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    """Without writes in place, where they concern nothing but the graph's own values."""
-    if not any(writes_in_place(node) for node in program.graph.nodes):
+    """Without writes in place, where they concern nothing but the graph's own values.
+
+    Writes to inputs and buffers (a static cache) stay as they are: they are part of what the forward does.
+    """
+    writes = [node for node in program.graph.nodes if writes_in_place(node)]
+    if not writes or any(_base(node.args[0]).op == "placeholder" for node in writes):
         return program
     functional = program.run_decompositions({})
     written = [spec for spec in functional.graph_signature.output_specs if spec.kind is not OutputKind.USER_OUTPUT]
     return program if written else functional
+
+
+def _base(node: Any) -> torch.fx.Node:
+    """The node whose memory ``node`` may be a view of."""
+    while isinstance(node.target, torch._ops.OpOverload) and node.args:
+        returned = node.target._schema.returns
+        if not any(each.alias_info is not None for each in returned) or not isinstance(node.args[0], torch.fx.Node):
+            break
+        node = node.args[0]
+    found: torch.fx.Node = node
+    return found
 
 
 def example_of(leaf: Any) -> torch.Tensor:
