@@ -26,7 +26,7 @@ from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
 SHAPES: Final = 4
 """On how many variants of a test a claim is tried."""
 
-CAPTURES: Final = 8
+CAPTURES: Final = 6
 """How many variants are captured at most to find those: the rule's guards may not hold for all."""
 
 

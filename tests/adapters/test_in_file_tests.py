@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[2] / "adapters.d"
 LOADED = load_paths([FOLDER])
 ADAPTERS = {result.adapter.name: result.adapter for result in LOADED if result.adapter is not None}
 CASES = [(adapter.name, name) for adapter in ADAPTERS.values() for name, _ in chosen_tests(adapter)]
-OPTIONS = Options(effort=Effort(trials=18))
+OPTIONS = Options(effort=Effort(trials=9))
 
 FIRST = {
     "gelu-new-cube", "attention-head-padding", "finite-attention-mask", "fused-projection-split", "rms-norm-squares",
