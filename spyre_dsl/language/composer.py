@@ -73,7 +73,10 @@ class Composer:
         """What was read of the collections that an error left open still counts."""
         while self.stack:
             self.keys.pop()
-            self.add(self.stack.pop())
+            try:
+                self.add(self.stack.pop())
+            except _Stop:  # the last of the mistakes that are reported: what is open is closed all the same
+                self.stopped = True
 
     def report(self, code: str, start: int, end: int, message: str, label: str = "",
                related: tuple[Related, ...] = ()) -> None:  # fmt: skip

@@ -114,3 +114,12 @@ def test_without_libyaml_the_same_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     for case in read_cases("yaml.txt"):
         if case.title != "directive":
             assert judge(case.text) == case.expected, case.title
+
+
+@pytest.mark.parametrize("before", range(composer.MAX_REPORTED - 3, composer.MAX_REPORTED + 3))
+def test_the_limit_of_reported_mistakes_may_fall_on_a_key_that_only_closing_completes(before: int) -> None:
+    """The value of the second `a` is still open when the syntax error ends the reading, and closing it reports it."""
+    doubled = "".join(f"k{number}: 1\nk{number}: 2\n" for number in range(before))
+    document = read_text(Source("odd.yaml", f"{doubled}a: 1\na:\n  - x\n  - 'never closed\n"))
+    assert not document.complete
+    assert len(document.diagnostics) <= composer.MAX_REPORTED + 1
