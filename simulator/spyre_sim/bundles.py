@@ -42,8 +42,8 @@ def bundle(program: Program, stack: Stack) -> tuple[Bundle, ...]:
 
 
 def _is_runtime(op: DeviceOp) -> bool:
-    """Does it happen in every run? Weights and constants are moved once, when the model is loaded."""
-    return not all(value.data is not None for value in op.values()) or op.kernel != "h2d"
+    """Does it happen between kernels? Weights, constants and arguments are on the device when the graph starts."""
+    return op.kernel != "h2d" or not all(value.data is not None or value.source is not None for value in op.values())
 
 
 def _launched(groups: Sequence[list[DeviceOp]]) -> list[list[DeviceOp]]:

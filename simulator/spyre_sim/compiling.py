@@ -10,6 +10,7 @@ from torch.utils import _pytree as pytree
 
 from .bundles import bundle
 from .capture import Captured, capture, flat_inputs
+from .context import mark_in_context
 from .cost.program import ProgramCost, program_cost
 from .errors import CompileError, Refusal
 from .execute import Executor, Observer
@@ -32,6 +33,7 @@ class CompiledModel:
 
     def __init__(self, captured: Captured, program: Program, stack: Stack, owner: Any) -> None:
         bundles = bundle(program, stack)
+        mark_in_context(program, stack)
         self._captured = captured
         self._owner = owner
         self._program = program
@@ -120,7 +122,7 @@ def report(program: Program, bundles: tuple[Bundle, ...], stack: Stack, weight_b
         bundles,
         tuple(program.fallbacks),
         sum(op.kernel == "restickify" for op in kernels),
-        tuple(sorted({name for op in kernels for name in op.defects})),
+        tuple(sorted({name for op in program.ops for name in op.defects})),
         weight_bytes,
     )
 

@@ -6,10 +6,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch._dynamo.exc import ShortenTraceback
 
 from .compiling import DEFAULT_STACK, compile
 from .errors import CompileError, Refusal
+from .stacks import Stack, load_stack
+
+Backend = Callable[..., Any]
 
 
 class DynamoCompileError(CompileError, ShortenTraceback):
@@ -22,18 +26,85 @@ class DynamoCompileError(CompileError, ShortenTraceback):
 
 def dynamo_backend(
     gm: Any, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None, **_: Any
-) -> Callable[..., Any]:
-    """Compile one graph of dynamo for the stack of `options["stack"]`, else of SPYRE_SIM_STACK, else 2026-06.
+) -> Backend:
+    """Compile one graph of dynamo for the stack of `options["stack"]` (a name or a Stack), else of SPYRE_SIM_STACK,
+    else 2026-06.
 
-    Raises CompileError where the stack does; the callable raises RunError. Shapes are static: use dynamic=False.
+    Raises CompileError where the stack does; the callable raises RunError. A graph that dynamo made dynamic is
+    compiled once for each set of sizes, unless the stack bakes in the first (S43).
     """
-    name = (options or {}).get("stack") or os.environ.get("SPYRE_SIM_STACK") or DEFAULT_STACK
+    chosen = (options or {}).get("stack") or os.environ.get("SPYRE_SIM_STACK") or DEFAULT_STACK
+    stack = chosen if isinstance(chosen, Stack) else load_stack(chosen)
+    if any(isinstance(item, torch.SymInt | torch.SymFloat) for item in example_inputs):
+        return _Dynamic(gm, stack)
+    compiled = _compiled(gm, example_inputs, stack)
+    return lambda *args: compiled(*_as_passed(args, stack))
+
+
+class _Dynamic:
+    """A graph with symbolic sizes, compiled with the sizes that it is called with (Q21)."""
+
+    def __init__(self, gm: Any, stack: Stack) -> None:
+        self.gm = gm
+        self.stack = stack
+        self.compiled: dict[Any, Any] = {}
+
+    def __call__(self, *args: Any) -> Any:
+        args = _as_passed(args, self.stack)
+        key = _shapes(args) if self.stack.has_defect("S43") else _sizes(args)
+        if key not in self.compiled:
+            numbers = {position: item for position, item in enumerate(args) if _is_number(item)}
+            concrete = _WithNumbers(self.gm, numbers, len(args))
+            self.compiled[key] = _compiled(concrete, _tensors(args), self.stack)
+        return self.compiled[key](*_tensors(args))
+
+
+class _WithNumbers(torch.nn.Module):
+    """The graph with its symbolic numbers given."""
+
+    def __init__(self, gm: Any, numbers: Mapping[int, Any], count: int) -> None:
+        super().__init__()
+        self.gm = gm
+        self.numbers = dict(numbers)
+        self.count = count
+
+    def forward(self, *tensors: Any) -> Any:
+        rest = iter(tensors)
+        return self.gm(*[self.numbers[i] if i in self.numbers else next(rest) for i in range(self.count)])
+
+
+def _compiled(module: Any, args: Sequence[Any], stack: Stack) -> Any:
     try:
-        compiled = compile(gm, tuple(example_inputs), stack=name)
+        return compile(module, tuple(args), stack=stack)
     except CompileError as error:
         raise DynamoCompileError(error.refusal, others=error.others) from None
 
-    def run(*args: Any) -> Any:
-        return compiled(*args)
 
-    return run
+def _as_passed(args: Sequence[Any], stack: Stack) -> tuple[Any, ...]:
+    """Arguments as the kernels find them: a device layout has no offset (S18)."""
+    if not stack.has_defect("S18"):
+        return tuple(args)
+    return tuple(_without_offset(item) for item in args)
+
+
+def _without_offset(item: Any) -> Any:
+    moved = isinstance(item, torch.Tensor) and not isinstance(item, torch.nn.Parameter) and item.storage_offset()
+    return item.as_strided(item.shape, item.stride(), 0) if moved else item
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, int | float) and not isinstance(item, bool)
+
+
+def _tensors(args: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(item for item in args if not _is_number(item))
+
+
+def _shapes(args: Sequence[Any]) -> Any:
+    """What tells the baked graphs of a stack with S43 apart: the shapes of the tensors only."""
+    return tuple(tuple(item.shape) for item in args if isinstance(item, torch.Tensor))
+
+
+def _sizes(args: Sequence[Any]) -> Any:
+    """All sizes and numbers."""
+    return (_shapes(args), tuple(item for item in args if _is_number(item)))

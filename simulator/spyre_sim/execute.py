@@ -12,6 +12,7 @@ from .errors import RunError
 from .graph import DeviceOp, Program, Value
 from .kernels import attention, elementwise, matmul, movement, normalisation, reductions, selection  # noqa: F401
 from .kernels.fused import fuse
+from .kernels.in_context import as_miscompiled
 from .kernels.numbers import Arithmetic, Words
 from .kernels.registry import KERNELS
 from .legalize.lower import call
@@ -96,9 +97,9 @@ class Executor:
         if op.kernel == "d2h":
             return lambda inputs: down(_values(inputs[0]), op.inputs[0], self.stack)
         if op.kernel == "host":
-            return lambda inputs: _on_host(op, inputs)
+            return as_miscompiled(self.arithmetic, op, lambda inputs: _on_host(op, inputs))
         compute = KERNELS[op.kernel]
-        return lambda inputs: compute(self.arithmetic, op, inputs)
+        return as_miscompiled(self.arithmetic, op, lambda inputs: compute(self.arithmetic, op, inputs))
 
     # -- running ------------------------------------------------------------------------------------------------
 

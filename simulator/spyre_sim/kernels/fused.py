@@ -15,6 +15,7 @@ import torch
 from ..graph import DeviceOp, Format, Program, Value
 from . import compiled
 from .elementwise import FUNCTIONS, table_of
+from .in_context import is_miscompiled
 from .matmul import raw_product
 from .normalisation import affine, epsilon, is_narrow
 from .numbers import Arithmetic, Tensor, array, contiguous, rows_of
@@ -33,7 +34,7 @@ def fuse(program: Program, arithmetic: Arithmetic) -> list[DeviceOp]:
     for op in program.ops:
         for find, build in PATTERNS.get(op.kernel, ()):
             run = find(uses, op)
-            if run is not None and not any(id(member) in replaced for member in run):
+            if run is not None and not any(id(member) in replaced or is_miscompiled(member) for member in run):
                 replaced.update({id(member): None for member in run})
                 replaced[id(run[-1])] = build(run)
                 break

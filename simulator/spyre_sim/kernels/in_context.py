@@ -1,0 +1,128 @@
+"""What the compiler bugs of `context.py` make of a kernel: operands read in another order, results lost.
+
+A bug that mislabels an operand changes what the kernel is given; one that loses part of a result changes what it
+leaves. Everything else about the kernel stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..graph import DeviceOp
+from .numbers import Arithmetic, Tensor, Words
+
+Before = Callable[[DeviceOp, list[Any]], list[Any]]
+After = Callable[[Arithmetic, DeviceOp, Any], Any]
+Run = Callable[[list[Any]], Any]
+
+
+def as_miscompiled(arithmetic: Arithmetic, op: DeviceOp, run: Run) -> Run:
+    """`run` with the effects of the op's defects around it."""
+    before = [BEFORE[name] for name in op.defects if name in BEFORE]
+    after = [AFTER[name] for name in op.defects if name in AFTER]
+    if not before and not after:
+        return run
+
+    def changed(inputs: list[Any]) -> Any:
+        for change in before:
+            inputs = change(op, inputs)
+        result = run(inputs)
+        for lose in after:
+            result = lose(arithmetic, op, result)
+        return result
+
+    return changed
+
+
+def is_miscompiled(op: DeviceOp) -> bool:
+    """Does any of the op's defects act around the kernel? Such an op is never computed together with others."""
+    return any(name in BEFORE or name in AFTER for name in op.defects)
+
+
+def _heads_mislabelled(op: DeviceOp, inputs: list[Any]) -> list[Any]:
+    """S6: the words lie [B, S, H, E] and are taken for [B, H, S, E]."""
+    return [*map(_relabelled, inputs[:3]), *inputs[3:]]
+
+
+def _first_mislabelled(op: DeviceOp, inputs: list[Any]) -> list[Any]:
+    """S13: as S6, for the one operand that is such a view."""
+    return [_relabelled(inputs[0]), *inputs[1:]]
+
+
+def _relabelled(item: Any) -> Tensor:
+    tensor = _values(item)
+    return tensor.transpose(1, 2).contiguous().view(tensor.shape)
+
+
+def _stick_late(op: DeviceOp, inputs: list[Any]) -> list[Any]:
+    """S16: cause unknown; here the one row is read a stick late, half a stick where it has only one."""
+    x = _values(inputs[0])
+    return [x.roll(64 if x.shape[-1] > 64 else 32, -1), *inputs[1:]]
+
+
+def _sticks_first(op: DeviceOp, inputs: list[Any]) -> list[Any]:
+    """S31: the contraction runs [stick, head, lane] where the words lie [head, stick, lane]."""
+    heads, sticks = op.attributes["heads"]
+    x = _values(inputs[0])
+    parts = x.reshape(*x.shape[:-1], heads, sticks, -1).transpose(-3, -2)
+    return [parts.reshape(x.shape), *inputs[1:]]
+
+
+def _offset_dropped(op: DeviceOp, inputs: list[Any]) -> list[Any]:
+    """S33: the slice is read from the start of its buffer."""
+    position = op.attributes["sliced"]
+    cut = _values(inputs[position])
+    return [*inputs[:position], cut.as_strided(cut.shape, cut.stride(), 0), *inputs[position + 1 :]]
+
+
+def _first_stick_again(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> Tensor:
+    """S25: all cores use the first one's place in the scratchpad: beyond the first stick its values come again."""
+    width = result.shape[-1]
+    return result[..., torch.arange(width) % 64].contiguous()
+
+
+def _one_in_twenty(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> Tensor:
+    """S32: about 5 % of the elements are those of the next head."""
+    wrong = torch.arange(result.numel()).reshape(result.shape) % 20 == 0
+    return torch.where(wrong, result.roll(-1, 1), result).contiguous()
+
+
+def _position_lost(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> Tensor:
+    """S17: right for the first position only; here every position has the first one's angles."""
+    return result[..., :1, :].expand(result.shape).contiguous()
+
+
+def _tail_multiplied(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> Tensor:
+    """S20: the partner rows of tail lanes are zero, which removes every number from them but not NaN (L42)."""
+    x = op.inputs[0]
+    lanes = -x.shape[-1] % arithmetic.stack.stick
+    rows = result.numel() // result.shape[-1]
+    numerics = arithmetic.numerics
+    if numerics.tail_lanes == "nan":
+        return result.fill_(float("nan"))
+    seeded = torch.Generator().manual_seed(int(numerics.tail_seed))
+    share = torch.rand(rows, lanes, generator=seeded) < float(numerics.tail_nan_share)
+    result.view(rows, -1)[share.any(-1)] = float("nan")
+    return result
+
+
+def _values(item: Any) -> Tensor:
+    return item.values() if isinstance(item, Words) else item
+
+
+BEFORE: dict[str, Before] = {
+    "S6": _heads_mislabelled,
+    "S13": _first_mislabelled,
+    "S16": _stick_late,
+    "S31": _sticks_first,
+    "S33": _offset_dropped,
+}
+AFTER: dict[str, After] = {
+    "S17": _position_lost,
+    "S20": _tail_multiplied,
+    "S25": _first_stick_again,
+    "S32": _one_in_twenty,
+}

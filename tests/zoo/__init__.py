@@ -1,0 +1,1 @@
+"""Sweeps over model types: what the simulated stack accepts of each."""
