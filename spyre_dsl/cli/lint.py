@@ -62,9 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the command; returns the exit code."""
     try:
         select, ignore = parse_codes(arguments.select), parse_codes(arguments.ignore)
-        results = read(arguments.paths)
+        results, unreadable = read(arguments.paths)
         found = check(results, select=select, ignore=ignore, deep=arguments.deep)
-    except (SpyreDslError, OSError) as problem:
+    except SpyreDslError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return COULD_NOT_RUN
     if arguments.strict:
@@ -73,6 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
     write(find_reporter(arguments.format)(findings, colour=colours_wanted(sys.stdout)), sys.stdout)
     if arguments.format != "text":
         print(findings.summary(), file=sys.stderr)
+    if unreadable:
+        print(*(f"error: {problem}" for problem in unreadable), sep="\n", file=sys.stderr)
+        return COULD_NOT_RUN
     return FINDINGS if findings.count(Severity.ERROR) else CLEAN
 
 
@@ -80,11 +83,13 @@ def parse_codes(given: Sequence[str] | None) -> frozenset[str] | None:
     """The codes, and beginnings of codes, in options such as ``SD3,SD402``; None if there are none.
 
     Raises:
-        SpyreDslError: a word is no code, nor the beginning of one.
+        SpyreDslError: a word is no code, nor the beginning of one; or there are no words.
     """
     if given is None:
         return None
     words = [word.strip() for option in given for word in option.split(",") if word.strip()]
+    if not words:
+        raise SpyreDslError("no codes are named; `spyre-dsl explain` lists all codes")
     for word in words:
         if not any(code.startswith(word) for code in CODES):
             near = nearest(word, CODES)
@@ -93,29 +98,42 @@ def parse_codes(given: Sequence[str] | None) -> frozenset[str] | None:
     return frozenset(words)
 
 
-def read(paths: Sequence[str]) -> list[LoadResult]:
-    """Loads what the paths stand for, each file once.
+def read(paths: Sequence[str]) -> tuple[list[LoadResult], list[OSError]]:
+    """Loads what the paths stand for, each file once; and why some of the files cannot be read.
 
     Raises:
         SpyreDslError: paths that do not exist, or folders without adapter files; all of them are named.
-        OSError: a file cannot be read.
     """
-    from spyre_dsl.language.loader import find_files, load_file
+    results: list[LoadResult] = []
+    unreadable: list[OSError] = []
+    for file in _find(paths):
+        try:
+            results.append(_load(file))
+        except OSError as problem:
+            unreadable.append(problem)
+    return results, unreadable
+
+
+def _find(paths: Sequence[str]) -> list[Path | None]:
+    """The files that the paths stand for; None is standard input. Raises SpyreDslError as ``read`` does."""
+    from spyre_dsl.language.loader import find_files
 
     problems: list[str] = []
-    files: dict[Path | None, None] = {}
     for path in paths:
-        if path == "-":
-            files[None] = None
-        elif not os.path.exists(path):
+        if path != "-" and not os.path.exists(path):
             problems.append(f"no such file or folder: {path}{_nearby(path)}")
-        elif found := find_files([path]):
-            files.update(dict.fromkeys(found))
-        else:
+        elif path != "-" and not find_files([path]):
             problems.append(f"no adapter files (*.yaml, *.yml) in {path}")
     if problems:
         raise SpyreDslError("\nerror: ".join(problems))
-    return [_read_standard_input() if file is None else load_file(file) for file in files]
+    files: list[Path | None] = [*find_files(path for path in paths if path != "-")]
+    return [None, *files] if "-" in paths else files
+
+
+def _load(file: Path | None) -> LoadResult:
+    from spyre_dsl.language.loader import load_file
+
+    return _read_standard_input() if file is None else load_file(file)
 
 
 def _nearby(path: str) -> str:

@@ -36,6 +36,7 @@ INTERRUPTED: Final = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0 all is well, 1 there are findings, 2 it could not be run."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _open_closed_streams()
     try:
         parsed = build_parser(given).parse_args(given)
         module = import_module(f"spyre_dsl.cli.{parsed.command}")
@@ -48,8 +49,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as problem:  # a full disk under the output; commands report what they cannot read themselves
+        print(f"error: {problem}", file=sys.stderr)
+        _drop_output()
+        return USAGE_ERROR
+
+
+def _open_closed_streams() -> None:
+    """A standard stream that the caller has closed is empty, and swallows what is written to it."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")
+
+
+def _drop_output() -> None:
+    """What is still to be written goes nowhere, so that Python's own flush at the end does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Parser(argparse.ArgumentParser):

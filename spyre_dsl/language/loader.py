@@ -7,6 +7,7 @@ the semantic checks can go on with.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,22 +66,25 @@ def load_paths(paths: Iterable[str | Path]) -> list[LoadResult]:
 
 
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
-    """The files that ``paths`` stand for, each once.
+    """The files that ``paths`` stand for, each once, whatever ways lead to it.
 
     Raises:
         FileNotFoundError: a path does not exist.
     """
-    found: dict[Path, None] = {}
+    found: dict[str, Path] = {}
     for path in map(Path, paths):
-        if path.is_dir():
-            found.update(
-                dict.fromkeys(sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and not file.is_dir()))
-            )
-        elif path.exists():
-            found[path] = None
-        else:
+        if not path.exists():
             raise FileNotFoundError(f"no such file or directory: {path}")
-    return list(found)
+        for file in sorted(filter(_is_adapter_file, path.iterdir())) if path.is_dir() else (path,):
+            found.setdefault(os.path.realpath(file), file)
+    return list(found.values())
+
+
+def _is_adapter_file(file: Path) -> bool:
+    """Whether an entry of a folder is to be read: not pipes, which wait, nor the locks of editors, links to nowhere."""
+    if file.suffix not in SUFFIXES:
+        return False
+    return file.is_file() or (not file.exists() and not file.name.startswith(".#"))
 
 
 def load_file(path: str | Path) -> LoadResult:

@@ -353,3 +353,59 @@ def test_what_an_encoding_lacks_is_escaped() -> None:
     write("caf\u00e9", stream)
     stream.flush()
     assert raw.getvalue() == b"caf\\xe9"
+
+
+def test_a_folder_is_checked_although_parts_of_it_cannot_be_read(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(here, cube=ERROR)
+    (here / "gone.yaml").symlink_to("nowhere")
+    assert main(["lint", ".", "--format", "json"]) == 2
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["errors"] == 1
+    assert "gone.yaml" in printed.err
+
+
+def test_a_folder_with_what_is_no_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=CLEAN)
+    os.mkfifo(here / "pipe.yaml")
+    (here / "folder.yaml").mkdir()
+    (here / ".#cube.yaml").symlink_to("user@host.1234")  # how an editor locks a file
+    assert main(["lint", "."]) == 0
+    assert capsys.readouterr().out == "no findings in 1 file\n"
+
+
+def test_a_file_that_several_paths_lead_to_is_read_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=CLEAN)
+    (here / "loop").symlink_to(".")
+    (here / "again.yaml").symlink_to("cube.yaml")
+    assert main(["lint", ".", "loop/loop", "./cube.yaml", str(here / "cube.yaml")]) == 0
+    assert capsys.readouterr().out == "no findings in 1 file\n"
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
+@pytest.mark.parametrize("name", [b"\xff\xfe.yaml", b"new\nline.yaml", b"100%::a,b.yaml", b"a b.yaml", b"-.yaml"])
+def test_every_format_can_say_every_file_name(
+    name: bytes, form: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / os.fsdecode(name)).write_text(ERROR, encoding="utf-8")
+    assert main(["lint", ".", "--format", form]) == 1
+    printed = capsys.readouterr().out
+    if form in ("json", "sarif"):
+        json.loads(printed)
+    if form == "github":
+        assert printed.count("\n") == 1
+
+
+@pytest.mark.parametrize("codes", ["", ",", " , "])
+def test_options_that_name_no_code_are_refused(codes: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=ERROR)
+    assert main(["lint", "cube.yaml", f"--select={codes}"]) == 2
+    assert capsys.readouterr().err.startswith("error: no codes are named")
+
+
+@pytest.mark.parametrize("pattern", ["3", "yes", "config.hidden_size", "[1, 2]", "None", "'text'"])
+def test_a_pattern_that_is_a_value_is_one_mistake(pattern: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, cube=CLEAN.replace('"pow($x, 3)"', f'"{pattern}"'))
+    assert main(["lint", "cube.yaml", "--format", "json"]) == 1
+    assert [found["code"] for found in json.loads(capsys.readouterr().out)["diagnostics"]] == ["SD306"]

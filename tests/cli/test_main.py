@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +94,17 @@ def test_output_that_nobody_reads_is_no_error() -> None:
     command = f"{sys.executable} -m spyre_dsl.cli.main explain | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("command", ["explain", "stacks", "lint adapters.d"])
+def test_output_that_cannot_be_written_is_said(command: str) -> None:
+    line = f"{sys.executable} -m spyre_dsl.cli.main {command} > /dev/full"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
+@pytest.mark.parametrize(("line", "code"), [("lint adapters.d >&-", 0), ("lint - <&-", 1), ("lint nothing 2>&-", 2)])
+def test_a_closed_stream_is_no_error(line: str, code: int) -> None:
+    done = subprocess.run(f"{sys.executable} -m spyre_dsl.cli.main {line}", shell=True, capture_output=True, text=True)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
@@ -75,7 +76,7 @@ def _location(source: Source, span: Span) -> dict[str, Any]:
 
 def _artifact(source: Source) -> dict[str, Any]:
     path = PurePath(source.name)
-    return {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
+    return {"uri": path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))}
 
 
 def _region(source: Source, span: Span) -> dict[str, Any]:

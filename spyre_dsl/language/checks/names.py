@@ -11,6 +11,7 @@ from spyre_dsl.language.adapter import (
     OpRewrite,
     ParametersRewrite,
 )  # fmt: skip
+from spyre_dsl.language.checks.patterns import VALUES
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import PATTERN, REWRITE, TEST, AdapterView, Place, RuleView
 from spyre_dsl.language.diagnostics import Diagnostic, Related
@@ -33,6 +34,8 @@ def check_names(view: AdapterView) -> Iterator[Diagnostic]:
         if place.names is None:
             continue
         for name in place.bare_names:
+            if place.role == PATTERN and name is place.expression:  # SD306: a pattern that is a mere value
+                continue
             if name.name not in WORDS and name.name not in place.names and (id(place.rule), name.name) not in reported:
                 if place.rule is not None:
                     reported.add((id(place.rule), name.name))
@@ -115,9 +118,12 @@ def check_wildcards_and_test_captures(view: AdapterView) -> Iterator[Diagnostic]
 
 @file_check("SD301")
 def check_unbound_captures(view: AdapterView) -> Iterator[Diagnostic]:
-    """A capture that is used must be bound by the pattern; each is reported at its first use."""
+    """A capture that is used must be bound by the pattern; each is reported at its first use.
+
+    A pattern that is broken, or a mere value, is a mistake of its own, and what it would have bound is not known.
+    """
     for rule in view.rules:
-        if rule.pattern is not None and rule.pattern.broken:
+        if rule.pattern is not None and (rule.pattern.broken or isinstance(rule.pattern.expression, VALUES)):
             continue
         reported: set[str] = set()
         for place in rule.places:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import PATTERN, AdapterView, Place
@@ -30,6 +31,9 @@ from spyre_dsl.language.syntax import (
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import find_op
 
+VALUES: Final = (Number, String, Boolean, NoneLiteral, Name, ListExpression, Attribute)
+"""Expressions that are no node of a graph."""
+
 
 @file_check("SD306", "SD209")
 def check_patterns(view: AdapterView) -> Iterator[Diagnostic]:
@@ -44,7 +48,7 @@ def _check_root(view: AdapterView, place: Place) -> Iterator[Diagnostic]:
     if isinstance(root, (Capture, Wildcard)):
         message = "the pattern matches anything"
         yield view.diagnose("SD306", message, root.span, label="a pattern starts with an op, such as `mul($x, 2)`")
-    elif isinstance(root, (Number, String, Boolean, NoneLiteral, Name, ListExpression, Attribute)):
+    elif isinstance(root, VALUES):
         message = "the pattern is a value, which no node of a graph is"
         yield view.diagnose("SD306", message, root.span, label="a pattern starts with an op, such as `mul($x, 2)`")
     elif isinstance(root, (Conditional, Logical)):
