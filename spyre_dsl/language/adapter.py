@@ -5,11 +5,12 @@ All values are immutable. ``span`` fields are offsets in ``Adapter.source`` and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Union
+from typing import Any, Union
 
 from spyre_dsl.language.source import Source
-from spyre_dsl.language.syntax import Expression, NO_SPAN, Program, Span
+from spyre_dsl.language.syntax import NO_SPAN, Expression, Program, Span
 
 
 def _span() -> Span:
@@ -91,7 +92,7 @@ class ForwardRewrite:
 
 @dataclass(frozen=True, slots=True)
 class ParametersRewrite:
-    """``parameters``: new values for the module's own parameters; ``output`` trims what it returns (name ``output``)."""
+    """``parameters``: new values for the module's own parameters; ``output`` trims what it returns, by that name."""
 
     values: tuple[Let, ...]
     output: Expression | None = None

@@ -55,5 +55,6 @@ class RuleError(SpyreDslError):
         places = []
         for found in diagnostics:
             where = found.source.position(found.span.start)
-            places.append(f"{found.source.name}:{where.line}:{where.column}: {found.severity.value}[{found.code}]: {found.message}")
+            place = f"{found.source.name}:{where.line}:{where.column}"
+            places.append(f"{place}: {found.severity.value}[{found.code}]: {found.message}")
         super().__init__("\n".join(places))

@@ -6,8 +6,9 @@ by structure: spans never take part in equality, so that a parsed, printed and p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Iterator, Union
+from typing import Union
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Keyword:
     """``name=value`` among the arguments of a call."""
 
     name: str
-    value: "Expression"
+    value: Expression
     span: Span = _span()
     name_span: Span = _span()
 
@@ -106,7 +107,7 @@ class Call:
     """``function(args, name=value)``. ``function`` may be dotted (``aten.pow.Tensor_Scalar``)."""
 
     function: str
-    args: tuple["Expression", ...]
+    args: tuple[Expression, ...]
     keywords: tuple[Keyword, ...] = ()
     span: Span = _span()
     function_span: Span = _span()
@@ -116,7 +117,7 @@ class Call:
 class ListExpression:
     """``[a, b]``."""
 
-    items: tuple["Expression", ...]
+    items: tuple[Expression, ...]
     span: Span = _span()
 
 
@@ -124,8 +125,8 @@ class ListExpression:
 class Index:
     """``base[index]``: one output of a multi-output op, or one item of a list."""
 
-    base: "Expression"
-    index: "Expression"
+    base: Expression
+    index: Expression
     span: Span = _span()
 
 
@@ -134,7 +135,7 @@ class Unary:
     """``-x``, ``+x`` or ``not x``; ``operator`` is ``-``, ``+`` or ``not``."""
 
     operator: str
-    operand: "Expression"
+    operand: Expression
     span: Span = _span()
 
 
@@ -143,8 +144,8 @@ class Binary:
     """Arithmetic; ``operator`` is one of ``+ - * / // % ** @``."""
 
     operator: str
-    left: "Expression"
-    right: "Expression"
+    left: Expression
+    right: Expression
     span: Span = _span()
 
 
@@ -153,8 +154,8 @@ class Compare:
     """One comparison (``< <= > >= == != in`` or ``not in``); a chain ``a < b < c`` is parsed into ``and``."""
 
     operator: str
-    left: "Expression"
-    right: "Expression"
+    left: Expression
+    right: Expression
     span: Span = _span()
 
 
@@ -163,8 +164,8 @@ class Logical:
     """``a and b`` / ``a or b``; short-circuiting."""
 
     operator: str
-    left: "Expression"
-    right: "Expression"
+    left: Expression
+    right: Expression
     span: Span = _span()
 
 
@@ -172,9 +173,9 @@ class Logical:
 class Conditional:
     """``then if condition else otherwise``."""
 
-    condition: "Expression"
-    then: "Expression"
-    otherwise: "Expression"
+    condition: Expression
+    then: Expression
+    otherwise: Expression
     span: Span = _span()
 
 
