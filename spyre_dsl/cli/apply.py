@@ -61,17 +61,24 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         report = _assess(arguments, Progress())
-        text = _json(report)
-        if arguments.report is not None:
-            arguments.report.write_text(text + "\n", encoding="utf-8")
-        if arguments.trace is not None:
-            from spyre_dsl.cli.profile_table import write_trace
-
-            write_trace(report.cost, arguments.trace)
     except (SpyreDslError, OSError) as problem:
         return complain(problem)
-    print(text if arguments.json else _text(report, arguments.stack if arguments.profile else None))
+    # What was found out is printed first: it may have taken long, and a file that cannot be written must not lose it.
+    print(_json(report) if arguments.json else _text(report, arguments.stack if arguments.profile else None))
+    try:
+        _write_files(report, arguments)
+    except (SpyreDslError, OSError) as problem:
+        return complain(problem)
     return report.exit_code
+
+
+def _write_files(report: Report, arguments: argparse.Namespace) -> None:
+    if arguments.report is not None:
+        arguments.report.write_text(_json(report) + "\n", encoding="utf-8")
+    if arguments.trace is not None:
+        from spyre_dsl.cli.profile_table import write_trace
+
+        write_trace(report.cost, arguments.trace)
 
 
 def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
@@ -79,6 +86,7 @@ def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
 
     # What is quick to find wrong comes first: options, the stack, the rule files; then torch and the model.
     check_model_arguments(arguments)
+    _check_options(arguments)
     stack = load_stack(arguments.stack)
     adapters = load_adapters(arguments.adapters, arguments.without)
     with progress.step("loading torch and transformers"):
@@ -90,6 +98,18 @@ def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
     inputs = make_inputs(loaded, arguments.text)
     request = Request(adapters, stack, not arguments.no_adapters, arguments.dry_run, arguments.verify)
     return assess(loaded, inputs, target, request, progress.step)
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Raise SpyreDslError for options that another one leaves without effect, and for files that have no folder."""
+    for option in ("verify", "profile", "trace"):
+        if arguments.dry_run and getattr(arguments, option):
+            raise SpyreDslError(f"--{option} needs a run, and --dry-run stops before it; drop one of the two")
+    if arguments.no_adapters and arguments.verify:
+        raise SpyreDslError("--verify checks adapters, and --no-adapters applies none; drop one of the two")
+    for file in (arguments.report, arguments.trace):
+        if file is not None and (file.is_dir() or not file.parent.is_dir()):
+            raise SpyreDslError(f"{file} cannot be written: {'it is a folder' if file.is_dir() else 'no such folder'}")
 
 
 def check_model_arguments(arguments: argparse.Namespace) -> None:

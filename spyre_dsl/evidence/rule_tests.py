@@ -95,7 +95,7 @@ def _checks(adapter: Adapter, case: TestCase, stack: Any, options: Options) -> t
             return fires, idle, idle
         math = check_math(adapter, case, stack, options.effort)
         return fires, math, _check_gap(case, model, made, stack) if options.gap else skipped("not asked for")
-    except (TestModelError, EvaluationError, SpyreDslError) as problem:
+    except (TestModelError, EvaluationError, SpyreDslError, RuntimeError) as problem:  # torch raises the last
         idle = skipped("the test could not be run")
         return failed("cannot be run", *str(problem).splitlines()[:8]), idle, idle
 

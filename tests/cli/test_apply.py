@@ -100,6 +100,14 @@ def test_a_report_file_is_written_beside_the_text(folder: Path, capsys: pytest.C
     assert "verdict: PASS" in capsys.readouterr().out
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_a_report_that_cannot_be_written_loses_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert on_tiny_model(folder, "--random-weights", "--target", "cpu", "--json", "--report", "/dev/full") == 2
+    printed = capsys.readouterr()
+    assert report_of(printed.out)["verdict"] == "pass"
+    assert "No space left on device" in printed.err
+
+
 def test_a_dry_run_needs_no_weights_and_runs_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert on_tiny_model(folder, "--dry-run", "--json") == 0
     report = report_of(capsys.readouterr().out)
@@ -132,6 +140,13 @@ def test_a_config_alone_cannot_be_run(folder: Path, capsys: pytest.CaptureFixtur
         (("a/b", "--config", "c.json"), "one of the two"),
         (("a/b", "--random-weights"), "--random-weights needs --config"),
         (("a/b", "--stack", "2026-6"), "no stack `2026-6`"),
+        (("a/b", "--dry-run", "--verify"), "--verify needs a run"),
+        (("a/b", "--dry-run", "--profile"), "--profile needs a run"),
+        (("a/b", "--dry-run", "--trace", "t.json"), "--trace needs a run"),
+        (("a/b", "--no-adapters", "--verify"), "--no-adapters applies none"),
+        (("a/b", "--report", "."), ". cannot be written: it is a folder"),
+        (("a/b", "--report", "absent/r.json"), "absent/r.json cannot be written: no such folder"),
+        (("a/b", "--trace", "absent/t.json"), "absent/t.json cannot be written: no such folder"),
         (("a/b", "--adapters", "absent.d"), "no adapters at absent.d"),
         (("a/b", "--without", "my-cub"), "no adapter is called `my-cub`\n  help: did you mean `my-cube`?"),
         (("nobody/nothing",), "no model `nobody/nothing` was found; looked, in this order, at"),

@@ -64,6 +64,19 @@ def test_other_numbers_are_found_without_any_claim() -> None:
     assert found.fires.summary == "changes the numbers"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"inputs": 'x: "float16[1000000, 10000000, 1000]"'},
+        {"rewrite": "$x * $x * $x + sum(zeros([1000000, 10000000, 1000]))", "after": "x * x * x"},
+    ],
+)
+def test_what_torch_cannot_allocate_fails_one_test_and_not_the_command(change: dict[str, str]) -> None:
+    found = report(adapter(**{**CUBE, "rewrite": "$x * $x * $x", "after": "x * x * x", **change}))
+    assert found.fires.summary == "cannot be run"
+    assert "memory" in found.fires.details[0]
+
+
 def test_a_rewrite_that_changes_the_shape_cannot_be_run() -> None:
     found = report(adapter(**CUBE, rewrite="unsqueeze($x, 0)", after="unsqueeze(x, 0)"))
     assert found.fires.summary == "cannot be run"
