@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from . import context_memory  # noqa: F401  (registers its finders)
 from .bundles import bundle
 from .capture import Captured, capture, flat_inputs
 from .context import mark_in_context

@@ -19,7 +19,6 @@ Finder = Callable[["Surroundings"], Iterator[DeviceOp]]
 
 FINDERS: dict[str, Finder] = {}
 SCRATCHPAD_PRODUCERS = frozenset("max sum exp sub mul mean add rsqrt".split())  # what may stay in LX (Q8)
-UNMASKED = frozenset("exp log rsqrt reciprocal sqrt realdiv sigmoid tanh silu gelufwd softplus".split())
 
 
 def in_context(identifier: str) -> Callable[[Finder], Finder]:
@@ -180,21 +179,6 @@ def _behind(around: Surroundings, value: Value | None) -> DeviceOp | None:
     while maker is not None and maker.kernel in ("view", "d2h", "copy", "cat", "identity", "restickify"):
         maker = around.makers.get(id(next(iter(maker.values()), None)))
     return maker
-
-
-@in_context("S20")
-def not_a_number_in_the_tail(around: Surroundings) -> Iterator[DeviceOp]:
-    """A contraction that ends inside a stick, over what an unmasked kernel made: its tail lanes take part.
-
-    Only where the profile says that fresh memory holds something (`tail_lanes`, L4) and the matmul does not mask it.
-    """
-    numerics = around.stack.numerics
-    if numerics.tail_lanes == "zero" or numerics.matmul_masks_tail:
-        return
-    for op in around.kernels("batchmatmul"):
-        maker, _ = around.chain(op.inputs[0])
-        if maker is not None and maker.kernel in UNMASKED and op.inputs[0].shape[-1] % around.stack.stick:
-            yield op
 
 
 @in_context("S25")

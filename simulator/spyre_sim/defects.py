@@ -1,7 +1,8 @@
 """The silent failures that are simulated by a switch: compiler bugs, each with its trigger and its effect.
 
-What follows from arithmetic or from layouts has no switch and is not listed: S10 (cancellation in exx2), S35 (halved
-subnormals), S36 (the order of widened elements), S47, S69 and others come about by themselves. A switch acts only
+What follows from arithmetic or from layouts has no switch and is not listed: S10 (cancellation in exx2), S20 and S21
+(tail lanes), S35 (halved subnormals), S36 (the order of widened elements), S47, S62, S63 and S69 come about by
+themselves. A switch acts only
 where the stack profile has the defect, in the interval that section 6 gives. Where a fact names the symptom but not
 the wrong values, the effect here is the simplest one with that symptom, and says so.
 """
@@ -17,22 +18,28 @@ MODELLED: Mapping[str, str] = MappingProxyType(
         "S4": "the pool frees an intermediate after its first reader: the next finds a later result of the same shape",
         "S5": "cat([-x[h:], x[:h]]) at whole sticks in one graph: the negated half reads the first half",
         "S6": "q, k, v transposed in the graph of a fused attention: [B, S, H, E] read as [B, H, S, E]",
+        "S7": "a rotation straight into fused attention: the unscaled scores overflow at 65504",
         "S8": "attention over more keys than a stick holds, not whole sticks: the last stick's scores are the first's",
         "S11": "layer_norm without weight and bias: the constant -0.0013",
+        "S12": "rms_norm of a transposed 4-D view: it is read in memory order",
         "S13": "view and transpose into heads, 64 tokens or more, in one bundle: the heads are read in memory order",
         "S14": "cat with an operand of size 1: it reads its neighbour (which one is not published)",
         "S16": "two or more products over one token in a bundle: their rows are read a stick late (cause unknown)",
         "S17": "a rotary table whose angles the device multiplies: every position has the first one's angles",
         "S18": "torch.compile: an argument with a storage offset is read from element 0",
-        "S20": "a contraction that ends inside a stick over an unmasked result: NaN of the profile's tail lanes",
+        "S22": "an intermediate past 1587.25 KB of a core's scratchpad: the end of each core's part is zero",
+        "S24": "a restickify of what the bundle left in the scratchpad: it is read in memory order",
         "S25": "two scratchpad operands, the stick dim cut coprime: beyond the first stick its values come again",
         "S30": "[1, M, K] @ [1, K, N] with the right side from outside: every row reads row 0",
         "S31": "attention, reshape, linear, heads of several sticks: the contraction runs [stick, head, lane]",
         "S32": "fused attention of one query row, heads inside: one element in twenty is the next head's",
         "S33": "a slice with an offset of a transposed 4-D view of a result: the offset is dropped",
+        "S34": "a result of one token with its sticks along another dim: read back as if in the default layout",
         "S37": "dl16tofp32 of rows narrower than a stick: zero after the first 16 elements",
         "S39": "int64 to int32 on the device: 0xAAAAAAAA everywhere",
         "S40": "a slice with offset and step off the stick dim: the offset is dropped",
+        "S41": "torch.compile: as S18, for one layer's slice of a tensor of all layers",
+        "S42": "dst[a:b] = src[:n] after such a write of another length: all of src is written",
         "S43": "torch.compile, a size or int that changes: what the first call had is used again",
         "S44": "float32 add: the second half of every 64 elements is not computed (zero here)",
         "S46": "a sum over the stick of more than one stick: zero beyond index 63 of the result",
@@ -43,5 +50,8 @@ MODELLED: Mapping[str, str] = MappingProxyType(
         "S53": "topk's indices come as DLFloat16 numbers: exact up to 1024",
         "S55": "flip(0) at rank 2 or more: the last slice everywhere",
         "S58": "indexing with a 0-d index: row 0",
+        "S61": "two infinities of bfloat16 added: not-a-number",
+        "S65": "a matmul over a narrowed view: read from the start of its buffer",
+        "S66": "a write to a slice of the sequence: it lands at the start",
     }
 )

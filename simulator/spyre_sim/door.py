@@ -81,8 +81,8 @@ def _compiled(module: Any, args: Sequence[Any], stack: Stack) -> Any:
 
 
 def _as_passed(args: Sequence[Any], stack: Stack) -> tuple[Any, ...]:
-    """Arguments as the kernels find them: a device layout has no offset (S18)."""
-    if not stack.has_defect("S18"):
+    """Arguments as the kernels find them: a device layout has no offset (S18, S41)."""
+    if not (stack.has_defect("S18") or stack.has_defect("S41")):
         return tuple(args)
     return tuple(_without_offset(item) for item in args)
 

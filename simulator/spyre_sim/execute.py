@@ -15,6 +15,7 @@ from .kernels.fused import fuse
 from .kernels.in_context import as_miscompiled
 from .kernels.numbers import Arithmetic, Words
 from .kernels.registry import KERNELS
+from .kernels.tails import Tails
 from .legalize.lower import call
 from .stacks import Stack
 from .transfers import down, up
@@ -45,7 +46,8 @@ class Executor:
         self._encoded: list[Any] = []
         for value in program.inputs.values():
             self._slot(value)
-        ops = fuse(program, self.arithmetic) if fused else program.ops
+        self._clean = stack.numerics.tail_lanes == "zero"  # fresh memory: else tail lanes take part (L4)
+        ops = fuse(program, self.arithmetic) if fused and self._clean else program.ops
         steps = [step for step in map(self._step, ops) if step is not None]
         self.steps = _with_last_uses(steps, self._kept())
 
@@ -95,7 +97,9 @@ class Executor:
         if op.kernel == "h2d":
             return lambda inputs: up(inputs[0], op.output.format, self.stack)
         if op.kernel == "d2h":
-            return lambda inputs: down(_values(inputs[0]), op.inputs[0], self.stack)
+            return as_miscompiled(
+                self.arithmetic, op, lambda inputs: down(_values(inputs[0]), op.inputs[0], self.stack)
+            )
         if op.kernel == "host":
             return as_miscompiled(self.arithmetic, op, lambda inputs: _on_host(op, inputs))
         compute = KERNELS[op.kernel]
@@ -110,9 +114,13 @@ class Executor:
             slots[slot] = item
         for index, value in self.program.inputs.items():
             slots[self._slot(value)] = inputs[index]
+        tails = None if self._clean else Tails(self.arithmetic)
         with torch.no_grad():
             for step in self.steps:
-                result = step.run(_taken(step.reads, slots))
+                given = _taken(step.reads, slots)
+                result = step.run(given)
+                if tails is not None:
+                    result = tails.through(step.op, given, result)
                 if observe is not None:
                     observe(step.op, result)
                 slots[step.writes] = result

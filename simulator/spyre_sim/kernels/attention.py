@@ -18,7 +18,8 @@ def flash(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     """softmax(q k^T * factor + mask) v over tiles of keys; every step rounds."""
     query, key, value = (contiguous(item) for item in inputs[:3])
     mask = contiguous(inputs[3]) if len(inputs) > 3 else None
-    root = arithmetic.number(op.attributes["factor"] ** 0.5, Format.DL16)
+    late = "S7" in op.defects
+    root = 1.0 if late else arithmetic.number(op.attributes["factor"] ** 0.5, Format.DL16)
 
     def r(tensor: Tensor) -> Tensor:
         return arithmetic.round(tensor.contiguous(), Format.DL16)
@@ -29,7 +30,8 @@ def flash(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     total, out = torch.zeros(shape), torch.zeros(op.output.shape)
     for start in range(0, key.shape[-2], op.attributes["tile"]):
         tile = slice(start, start + op.attributes["tile"])
-        scores = r(query @ key[..., tile, :].transpose(-1, -2))
+        scores = query @ key[..., tile, :].transpose(-1, -2)
+        scores = r(_scaled_late(scores, op.attributes["factor"]) if late else scores)
         if mask is not None:
             scores = r(scores + mask[..., tile])
         new = torch.maximum(top, _tile_top(op, scores))
@@ -40,6 +42,12 @@ def flash(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
         out = r(r(out * kept) + r(weights @ value[..., tile, :]))
         top = new
     return r(out / total)
+
+
+def _scaled_late(scores: Tensor, factor: float) -> Tensor:
+    """With S7 q and k come unscaled, and float16's range ends before their product does."""
+    held = torch.where(scores.abs() > 65504.0, scores * float("inf"), scores)
+    return held * factor
 
 
 def _tile_top(op: DeviceOp, scores: Tensor) -> Tensor:

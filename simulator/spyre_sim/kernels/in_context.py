@@ -1,5 +1,6 @@
-"""What the compiler bugs of `context.py` make of a kernel: operands read in another order, results lost.
+"""What the bugs of `context.py` make of a kernel: operands read in another order, results lost.
 
+Those of `context_memory.py` are in `in_context_memory.py`.
 A bug that mislabels an operand changes what the kernel is given; one that loses part of a result changes what it
 leaves. Everything else about the kernel stays as it is.
 """
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 
 from ..graph import DeviceOp
+from . import in_context_memory
 from .numbers import Arithmetic, Tensor, Words
 
 Before = Callable[[DeviceOp, list[Any]], list[Any]]
@@ -95,25 +97,12 @@ def _position_lost(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> Tens
     return result[..., :1, :].expand(result.shape).contiguous()
 
 
-def _tail_multiplied(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> Tensor:
-    """S20: the partner rows of tail lanes are zero, which removes every number from them but not NaN (L42)."""
-    x = op.inputs[0]
-    lanes = -x.shape[-1] % arithmetic.stack.stick
-    rows = result.numel() // result.shape[-1]
-    numerics = arithmetic.numerics
-    if numerics.tail_lanes == "nan":
-        return result.fill_(float("nan"))
-    seeded = torch.Generator().manual_seed(int(numerics.tail_seed))
-    share = torch.rand(rows, lanes, generator=seeded) < float(numerics.tail_nan_share)
-    result.view(rows, -1)[share.any(-1)] = float("nan")
-    return result
-
-
 def _values(item: Any) -> Tensor:
     return item.values() if isinstance(item, Words) else item
 
 
 BEFORE: dict[str, Before] = {
+    **in_context_memory.BEFORE,
     "S6": _heads_mislabelled,
     "S13": _first_mislabelled,
     "S16": _stick_late,
@@ -121,8 +110,8 @@ BEFORE: dict[str, Before] = {
     "S33": _offset_dropped,
 }
 AFTER: dict[str, After] = {
+    **in_context_memory.AFTER,
     "S17": _position_lost,
-    "S20": _tail_multiplied,
     "S25": _first_stick_again,
     "S32": _one_in_twenty,
 }
