@@ -77,6 +77,8 @@ def capture(
     with torch.no_grad(), _quiet():
         _register_caches(module)
         program = torch.export.export(module, tuple(args), kwargs, strict=False)
+        if module is not model:
+            _place_in(program, model)
         rewritten = any(_mutates(node) for node in program.graph.nodes)
         table = _decompositions(program, decompose)
         if rewritten or table:
@@ -154,6 +156,16 @@ def _decompositions(program: torch.export.ExportedProgram, decompose: Callable[[
         return {}
     known = torch.export.default_decompositions()
     return {target: known[target] for target in found if target in known}
+
+
+def _place_in(program: torch.export.ExportedProgram, function: Any) -> None:
+    """Say of every node that it comes from this function: export keeps the lines of modules only."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return
+    for node in program.graph.nodes:
+        if "stack_trace" in node.meta:
+            node.meta["stack_trace"] = f'File "{code.co_filename}", line {code.co_firstlineno}, in {code.co_name}'
 
 
 def _mutates(node: torch.fx.Node) -> bool:

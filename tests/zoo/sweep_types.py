@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 import spyre_sim
 from tests.zoo.tiny_models import CAUSAL, EMBEDDING, Tiny, build
@@ -33,7 +34,8 @@ MIN_TOKEN_COSINE = 0.99  # V1
 @dataclass
 class Finding:
     """One type on one stack: `refusals` as spyre_sim.check gives them; `after` the same once patched, None if that was
-    not asked for; `cosine`: the worst real token of the run, NaN where nothing ran; `crash`: the last frames."""
+    not asked for; `cosine`: the worst real token of the run, NaN where nothing ran; `uncaptured`: why torch.export gives no graph (the model's
+    Python branches on a value); `crash`: the last frames."""
 
     name: str
     stack: str
@@ -42,13 +44,14 @@ class Finding:
     patches: int = 0
     cosine: float = float("nan")
     crash: str = ""
+    uncaptured: str = ""
     seconds: float = 0.0
     defects: tuple[str, ...] = field(default=())
 
     def verdict(self) -> str:
-        """crash, refused, wrong, or pass."""
-        if self.crash:
-            return "crash"
+        """crash, no graph, refused, wrong, or pass."""
+        if self.crash or self.uncaptured:
+            return "crash" if self.crash else "no graph"
         left = self.refusals if self.after is None else self.after
         if left:
             return "refused"
@@ -93,6 +96,8 @@ def examine(name: str, causal: bool, stack: str, adapters: bool) -> Finding:
             _patch(found, model, kwargs, stack)
         if not (found.refusals if found.after is None else found.after):
             _run(found, model, kwargs, reference, tiny)
+    except GuardOnDataDependentSymNode as error:
+        found.uncaptured = str(error).splitlines()[0]
     except Exception:  # whatever it is, the sweep goes on and says so
         found.crash = traceback.format_exc(limit=-4)
     found.seconds = time.perf_counter() - started
@@ -138,7 +143,7 @@ def line(found: Finding) -> str:
     if found.cosine == found.cosine:
         text += f" cosine {found.cosine:.4f} {','.join(found.defects)}"
     text += f" {found.seconds:5.1f} s  {by_op(found.refusals if found.after is None else found.after)}"
-    return text + ("\n" + found.crash if found.crash else "")
+    return text + found.uncaptured + ("\n" + found.crash if found.crash else "")
 
 
 def by_op(refusals: Sequence[Any]) -> str:

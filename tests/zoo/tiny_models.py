@@ -13,8 +13,8 @@ from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCaus
 EMBEDDING = (
     "bert xlm-roberta metaclip_2 roberta mpnet qwen3 distilbert modernbert gemma3_text qwen2 t5 nomic_bert camembert"
     " eurobert llama deberta-v2 gte electra mistral gpt_neo albert clip qwen3_vl luke qwen2_vl qwen2_5_omni_thinker"
-    " xmod llava_next longformer bloom flaubert lfm2 qwen2_5_vl deberta dpr siglip clap esm mt5 gpt_neox gpt2 mamba2 gptj"
-    " bart phi qwen3_5 m2m_100 phi3 gemma t5gemma gemma2"
+    " xmod llava_next longformer bloom flaubert lfm2 qwen2_5_vl deberta dpr siglip clap esm mt5 gpt_neox gpt2 mamba2"
+    " gptj bart phi qwen3_5 m2m_100 phi3 gemma t5gemma gemma2"
 ).split()
 # Generative types that are captured as they are and are cheap to build.
 CAUSAL = (

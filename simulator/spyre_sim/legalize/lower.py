@@ -12,7 +12,18 @@ from ..capture import Captured
 from ..errors import PREFIX, Refusal
 from ..graph import DeviceOp, Format, Program, Site, Value, op_name, site_of
 from ..sticks import StickView
-from . import attention, conversions, elementwise, indexing, matmul, movement, normalisation, reductions, selection  # noqa: F401
+from . import (  # noqa: F401
+    attention,
+    conversions,
+    convolution,
+    elementwise,
+    indexing,
+    matmul,
+    movement,
+    normalisation,
+    reductions,
+    selection,
+)
 from .builder import Builder, dtype_name, format_of, sizes
 from .placement import folds, is_mark, marked_for_host
 from .profile import Profile

@@ -12,7 +12,7 @@ from ..graph import Arrangement, Value
 from ..sticks import StickView
 from .builder import Builder, dtype_name
 from .conversions import convert
-from .elementwise import arithmetic
+from .elementwise import arithmetic, compare
 from .pointwise import pointwise
 from .refused import Refused
 from .registry import lowers
@@ -133,6 +133,13 @@ def vector_norm(
         raise Refused("O8", f"{PREFIX}linalg_vector_norm with ord={ord}")
     total = reduce(build, "sum", pointwise(build, "mul", [self, self]), _dims(self, dim), keepdim=keepdim)
     return pointwise(build, "sqrt", [total])
+
+
+@lowers("any")
+def some(build: Builder, self: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    """The largest of the booleans, from August 2026 (section 5)."""
+    truth = self if self.dtype == "bool" else compare(build, "notequal", self, 0.0)
+    return reduce(build, "max", truth, _dims(self, dim), keepdim=keepdim)
 
 
 @lowers("all")
