@@ -55,3 +55,18 @@ MODELLED: Mapping[str, str] = MappingProxyType(
         "S66": "a write to a slice of the sequence: it lands at the start",
     }
 )
+
+# What needs no switch, and what it comes of. S20 and S21 need memory that is not clean: `tail_lanes` of the profile.
+EMERGENT: Mapping[str, str] = MappingProxyType(
+    {
+        "S10": "E[x^2] - E[x]^2 cancels in 16 bits and may turn negative",
+        "S20": "random words in the tail overflow in exp, and stay not-a-number times the zero rows of the partner",
+        "S21": "as S20, where a sum masks its tail lanes by multiplying them with zero",
+        "S35": "the conversion on the host takes the exponent of subnormals one too low",
+        "S36": "a widened stick is two, of the even and of the odd elements, and the copy to the host ignores it",
+        "S47": "1/N is rounded, and multiplies elements that are near the smallest float16 number when read back",
+        "S62": "an overflow is the word for infinity and not-a-number, and times zero it is not zero",
+        "S63": "a row of zeros gives the logit zero, which is above every negative one",
+        "S69": "the mean of squares runs over the padding as well",
+    }
+)
