@@ -76,6 +76,8 @@ class CompiledModel:
             for target, tensor in writes:
                 held = leaves[target] if isinstance(target, int) else _buffer(self._owner, target)
                 held.copy_(tensor)
+        if any(isinstance(target, str) for target, _ in writes):  # the next call finds what this one wrote
+            self._executor = Executor(self._program, self.stack)
         return pytree.tree_unflatten(outputs, self._captured.out_spec)
 
 

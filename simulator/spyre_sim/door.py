@@ -30,9 +30,11 @@ def dynamo_backend(
     """Compile one graph of dynamo for the stack of `options["stack"]` (a name or a Stack), else of SPYRE_SIM_STACK,
     else 2026-06.
 
-    Raises CompileError where the stack does; the callable raises RunError. A graph that dynamo made dynamic is
+    Raises ValueError for other options, CompileError where the stack does; the callable raises RunError. A graph that dynamo made dynamic is
     compiled once for each set of sizes, unless the stack bakes in the first (S43).
     """
+    if unknown := set(options or {}) - {"stack"}:
+        raise ValueError(f"spyre_sim has no option {', '.join(map(repr, sorted(unknown)))}; there is 'stack'")
     chosen = (options or {}).get("stack") or os.environ.get("SPYRE_SIM_STACK") or DEFAULT_STACK
     stack = chosen if isinstance(chosen, Stack) else load_stack(chosen)
     if any(isinstance(item, torch.SymInt | torch.SymFloat) for item in example_inputs):

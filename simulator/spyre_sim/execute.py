@@ -59,7 +59,8 @@ class Executor:
     def _kept(self) -> set[int]:
         """Slots that live to the end: results, and what was loaded."""
         wanted = [*self.program.outputs, *(value for value, _ in self.program.writes)]
-        return {self._slot(item) for item in wanted if isinstance(item, Value)} | set(self._loaded)
+        returned = {self._reference(item).index for item in wanted if isinstance(item, Value)}
+        return returned | set(self._loaded)
 
     def _step(self, op: DeviceOp) -> Step | None:
         reads = tuple(self._reference(item) for item in op.inputs)

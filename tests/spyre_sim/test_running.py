@@ -182,6 +182,37 @@ class TestStructure:
         assert torch.equal(model.seen[1:3], before[1:3])
         assert torch.equal(x, 2 * before)
 
+    @pytest.mark.parametrize("stack", ["2026-06", "ideal"])
+    def test_what_one_call_writes_the_next_one_reads(self, stack: str) -> None:
+        class Counter(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.register_buffer("calls", torch.zeros(64, dtype=torch.float16))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                self.calls += 1
+                return self.calls + x
+
+        model, x = Counter(), torch.zeros(4, 64, dtype=torch.float16)
+        compiled = spyre_sim.compile(model, (x,), stack=stack)
+        assert [compiled(x)[0, 0].item() for _ in range(3)] == [1, 2, 3]
+        assert model.calls[0] == 3
+
+    @pytest.mark.parametrize("door", [run, lambda function, x: torch.compile(function, backend="spyre_sim")(x)])
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda x: torch.ones(3),
+            lambda x: torch.tensor([1.0, 2.0]),
+            lambda x: (torch.arange(3), torch.full(x.shape, 7.0).view(-1), x),
+            lambda x: torch.zeros_like(x),
+        ],
+    )
+    def test_results_that_no_kernel_makes(self, function, door) -> None:
+        torch._dynamo.reset()
+        x = on_grid(half(4, 64)).half()
+        torch.testing.assert_close(door(function, x), function(x))
+
     def test_an_observer_sees_every_kernel_with_its_place(self) -> None:
         block, x = Block().half(), half(2, 64, 128)
         compiled = spyre_sim.compile(block, (x,))
