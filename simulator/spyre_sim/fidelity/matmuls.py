@@ -75,7 +75,3 @@ def unit_batch_difference(stack: Stack) -> float:
 )
 def unit_batch_repaired(stack: Stack) -> float:
     return cosine(*unit_batch(stack))
-
-
-MATMULS.leave_out("S32", "5 % of the scores wrong with one query row, peak 0.88", "the kernel's assumption on a "
-                  "physical order of heads is not modelled")  # fmt: skip

@@ -151,6 +151,10 @@ def saturated_fp8(stack: Stack) -> list[float]:
     return [float(value) for value in decode_fp8(encode_fp8(values))]
 
 
-FORMATS.leave_out("S61", "-inf + -inf on the device in bfloat16: NaN", "the copy leaves both finite (N13), and which "
-                  "step makes the merged code of them is not published: the simulator gives -6.7e7")  # fmt: skip
+@FORMATS.figure("S61", "-inf + -inf in bfloat16 is NaN", published=True, source="hf-adapters (T25)", stack="2026-08")
+def sum_of_infinities(stack: Stack) -> bool:
+    mask = row(-math.inf, torch.bfloat16)
+    return bool(on_device(torch.add, mask, mask, stack=stack).isnan().all())
+
+
 FORMATS.leave_out("N18", "infinite constants encoded as the NaN word", "constants are held as numbers (S73)")
