@@ -30,8 +30,8 @@ def dynamo_backend(
     """Compile one graph of dynamo for the stack of `options["stack"]` (a name or a Stack), else of SPYRE_SIM_STACK,
     else 2026-06.
 
-    Raises ValueError for other options, CompileError where the stack does; the callable raises RunError. A graph that dynamo made dynamic is
-    compiled once for each set of sizes, unless the stack bakes in the first (S43).
+    Raises ValueError for other options, CompileError where the stack does; the callable raises RunError. A graph that
+    dynamo made dynamic is compiled once for each set of sizes, unless the stack bakes in the first (S43).
     """
     if unknown := set(options or {}) - {"stack"}:
         raise ValueError(f"spyre_sim has no option {', '.join(map(repr, sorted(unknown)))}; there is 'stack'")
