@@ -64,6 +64,19 @@ class TestNumbers:
         x = torch.randint(-2, 3, (8, 64)).half()
         assert torch.equal(run(lambda x: x.sum(-1), x).float(), x.float().sum(-1))
 
+    def test_weights_of_several_matrices_multiply_batch_by_batch(self) -> None:
+        class Experts(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.weight = nn.Parameter(half(4, 128, 64) / 8)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return x @ self.weight
+
+        model, x = Experts(), half(2, 1, 16, 128)
+        exact = x.float() @ model.weight.detach().float()
+        assert torch.allclose(run(model, x).float(), exact, rtol=2e-2, atol=2e-2)
+
     def test_a_block_is_close_to_float32(self) -> None:
         block, x = Block().eval(), torch.randn(2, 64, 128)
         mask = torch.zeros(2, 1, 64, 64)

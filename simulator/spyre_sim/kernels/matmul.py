@@ -29,6 +29,8 @@ def raw_product(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tens
     if "S30" in op.defects:
         x = x[:, :1].expand(x.shape)  # every row reads row 0: the unit-batch case swapped its axes
     out = torch.empty(op.output.shape, dtype=torch.float32)
+    if isinstance(y, Words) and len(y.shape) > 2:
+        y = y.values()  # one matrix a batch, as experts have them
     if arithmetic.numerics.matmul_across == "dl16":
         _chunked(arithmetic, x, y.values() if isinstance(y, Words) else y, out)
     elif isinstance(y, Words):
