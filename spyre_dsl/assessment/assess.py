@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -21,6 +21,9 @@ from spyre_dsl.patching.plan import plan as make_plan
 from spyre_dsl.targets.call import cast_inputs
 from spyre_dsl.targets.comparison import MIN_TOKEN_COSINE, Comparison, compare
 from spyre_dsl.targets.protocol import Outcome, Target
+
+if TYPE_CHECKING:
+    from spyre_dsl.evidence.results import SiteReport
 
 # Fact V3: on the CPU the patched model must be closer than what the device's rounding leaves.
 CPU_MIN_TOKEN_COSINE = 0.999
@@ -58,9 +61,7 @@ def _silent(words: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def assess(
-    loaded: LoadedModel, inputs: ModelInputs, target: Target, request: Request, step: Step = _silent
-) -> Report:
+def assess(loaded: LoadedModel, inputs: ModelInputs, target: Target, request: Request, step: Step = _silent) -> Report:
     """Plan, patch and run ``loaded`` on ``target`` and compare it with itself in float32 on the CPU.
 
     The loaded model is left untouched. ``step`` is entered for each step with words for the user. Raises PatchError
@@ -76,7 +77,7 @@ def assess(
         return _report(loaded, inputs, target, request, shown, PLANNED, clock, started)
     with clock("reference", "running the float32 reference on the CPU"), torch.no_grad():
         reference = loaded.model(**inputs.arguments)
-    claims = _verify(prepared, inputs, target, request, clock) if request.verify and request.apply else ()
+    claims = _verify(prepared, inputs, target, request, plan, clock) if request.verify and plan and shown else ()
     if plan is not None and request.apply:
         with clock("apply", "applying the patches"):
             plan.apply(prepared)
@@ -103,12 +104,32 @@ def _plan(
         return make_plan(prepared, request.adapters, args, kwargs, stack=request.stack)
 
 
-def _verify(prepared: torch.nn.Module, inputs: ModelInputs, target: Target, request: Request, clock: _Clock) -> Any:
+def _verify(
+    prepared: torch.nn.Module, inputs: ModelInputs, target: Target, request: Request, plan: Plan, clock: _Clock
+) -> tuple[SiteReport, ...]:
     from spyre_dsl.evidence.verify import verify
 
     args, kwargs = cast_inputs(inputs.arguments, target.dtype)
     with clock("verify", "checking the math of every match"):
-        return verify(prepared, request.adapters, args, kwargs, stack=request.stack)
+        tried = verify(prepared, request.adapters, args, kwargs, stack=request.stack)
+    return tried + _untried(plan, request.adapters, {(claim.adapter, claim.rule) for claim in tried})
+
+
+def _untried(plan: Plan, adapters: AdapterSet, tried: set[tuple[str, str]]) -> tuple[SiteReport, ...]:
+    """The patches of rules that nothing was tried of, so that silence about them is not taken for a check."""
+    from spyre_dsl.evidence.results import SiteReport, skipped
+
+    claiming = {(made.name, rule.name) for made in adapters.adapters for rule in made.rules if rule.math is not None}
+    unclaimed = skipped("the rule makes no math claim")
+    whole = skipped("only expressions are tried inside a model; `spyre-dsl test` tries the other rewrites")
+    return tuple(
+        SiteReport(
+            patch.adapter, patch.rule, patch.module_path, patch.source_line,
+            whole if (patch.adapter, patch.rule) in claiming else unclaimed,
+        )
+        for patch in plan.patches
+        if (patch.adapter, patch.rule) not in tried
+    )  # fmt: skip
 
 
 def _compare(outcome: Outcome, reference: Any, inputs: ModelInputs, loaded: LoadedModel) -> Comparison | None:

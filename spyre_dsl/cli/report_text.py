@@ -81,6 +81,8 @@ def _claims(report: Report) -> str:
         if claim.math.outcome == "failed":
             lines.append(f"  {claim.adapter}/{claim.rule} at {claim.module_path}: {claim.math.summary}")
             lines += [f"    {detail}" for detail in claim.math.details]
+    unchecked = Counter((f"{c.adapter}/{c.rule}", c.math.summary) for c in report.claims if c.math.outcome == "skipped")
+    lines += [f"  {rule} x {count}: not checked, {why}" for (rule, why), count in sorted(unchecked.items())]
     return "\n".join(lines)
 
 

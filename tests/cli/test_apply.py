@@ -94,6 +94,27 @@ def test_a_claim_that_does_not_hold_fails_the_run(folder: Path, capsys: pytest.C
     assert text.splitlines()[-1].startswith("verdict: CLAIMS REFUTED")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("    math: exact\n", "", "the rule makes no math claim"),
+        (
+            "op: pow($x, 3)\n    rewrite:\n      op: $x * $x * $x\n",
+            'module: "*NewGELU*"\n    rewrite:\n      forward: return input * 1.01\n',
+            "only expressions are tried inside a model",
+        ),
+    ],
+)
+def test_verify_says_what_it_did_not_check(
+    old: str, new: str, why: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert old in CUBE
+    (folder / "cube.yaml").write_text(CUBE.replace(old, new))
+    on_tiny_model(folder, "--random-weights", "--target", "cpu", "--verify")
+    text = capsys.readouterr().out
+    assert f"math claims checked inside the model: 1 skipped\n  my-cube/my-cube x 1: not checked, {why}" in text
+
+
 def test_a_report_file_is_written_beside_the_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert on_tiny_model(folder, "--random-weights", "--target", "cpu", "--report", folder / "report.json") == 0
     assert report_of((folder / "report.json").read_text())["verdict"] == "pass"
