@@ -58,6 +58,13 @@ def mean_factor(arithmetic: Arithmetic, count: int, fmt: Format) -> float:
     return arithmetic.number(factor, Format.DL16)
 
 
+@kernel("prod")
+def product(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    """The product of each row, rounded once: how it is accumulated is not published."""
+    rows, _ = _rows(inputs[0], op.attributes["dims"])
+    return arithmetic.round(rows.prod(-1).reshape(op.output.shape).contiguous(), op.output.format)
+
+
 @kernel("max", "min")
 def extremes(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     rows, _ = _rows(inputs[0], op.attributes["dims"])

@@ -135,6 +135,15 @@ def vector_norm(
     return pointwise(build, "sqrt", [total])
 
 
+@lowers("prod")
+def prod(build: Builder, self: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Value:
+    """Over one dim, from August 2026 (section 5)."""
+    if dim is None or dtype is not None:
+        raise Refused("section 5", f"{PREFIX}prod without dim")
+    _need_real(build, self)
+    return reduce(build, "prod", self, [int(dim)], keepdim=keepdim)
+
+
 @lowers("any")
 def some(build: Builder, self: Value, dim: Any = None, keepdim: bool = False) -> Value:
     """The largest of the booleans, from August 2026 (section 5)."""
