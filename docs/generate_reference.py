@@ -45,6 +45,8 @@ def files() -> str:
     for name, definition in schema["definitions"].items():
         if "properties" in definition:
             parts += [f"## {name}", definition.get("description", ""), keys(definition)]
+        elif choices := list(alternatives(definition)):
+            parts += [f"## {name}", definition.get("description", ""), table(["value", "what it means"], iter(choices))]
     return page("Adapter files", *parts)
 
 
@@ -58,6 +60,16 @@ def keys(definition: dict[str, Any]) -> str:
             for name, value in definition["properties"].items()
         ),
     )
+
+
+def alternatives(definition: dict[str, Any]) -> Iterator[list[str]]:
+    """The words that a value is one of (or that a list holds), and the keys of the mapping that it may be instead."""
+    for branch in definition.get("anyOf") or definition.get("items", {}).get("anyOf") or ():
+        if "const" in branch:
+            yield [f"`{branch['const']}`", describe(branch)]
+        for name, value in branch.get("properties", {}).items():
+            inner = ", ".join(value.get("properties", ()))
+            yield [f"`{name}: {{{inner or '...'}}}`", describe(value)]
 
 
 def describe(value: dict[str, Any]) -> str:

@@ -140,7 +140,10 @@ Rewrite = Union[
 
 @dataclass(frozen=True, slots=True)
 class MathClaim:
-    """``exact``, or ``approximate`` with the largest relative error that the author allows.
+    """``exact``, or ``approximate`` with the largest error that the author allows.
+
+    An approximate claim has ``max_relative``, ``max_absolute`` or both, and holds where
+    ``|after - before| <= max_absolute + max_relative * |before|``; a bound that is None counts as 0.
 
     ``unless`` names the classes of inputs for which the author makes no claim (``nonfinite``, ``huge``,
     ``masked-rows``): ``math: {exact: {unless: [nonfinite]}}``.
@@ -149,6 +152,7 @@ class MathClaim:
     kind: str = "exact"
     max_relative: float | None = None
     unless: tuple[str, ...] = ()
+    max_absolute: float | None = None
     span: Span = _span()
 
 

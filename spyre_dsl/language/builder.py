@@ -270,9 +270,12 @@ class _Builder:
             return None
         kind = node.pairs[0][0].value
         claim = self.mapping(node, kind)
-        bound = self.get(claim, "max_relative")
-        relative = float(resolve(bound)) if isinstance(bound, Scalar) else None
-        return MathClaim(kind, relative, self.texts(claim, "unless"), node.span)
+        relative, absolute = (self.number(claim, name) for name in ("max_relative", "max_absolute"))
+        return MathClaim(kind, relative, self.texts(claim, "unless"), absolute, node.span)
+
+    def number(self, node: MappingNode, key: str) -> float | None:
+        found = self.get(node, key)
+        return float(resolve(found)) if isinstance(found, Scalar) else None
 
     def test(self, test: MappingNode) -> TestCase:
         inputs = self.mapping(test, "inputs")

@@ -158,6 +158,11 @@ class _Account:
         place = "the file" if self.node is self.root else f"the {title}" if title else self.what(fault)
         self.report("SD102", self.where(), f"{place} has no `{name}`", f"`{name}: ...` is missing")
 
+    def missing_all(self, names: list[str], fault: ValidationError) -> None:
+        if self.whole():
+            message = f"the {fault.schema['title']} has neither {' nor '.join(names)}"
+            self.report("SD102", self.where(), message, "at least one of them is needed")
+
     def whole(self) -> bool:
         """Whether what is not in the node is not in the file either."""
         return self.complete and self.mapping().whole and not self.mapping().stripped
@@ -220,6 +225,9 @@ class _Account:
         branches = fault.validator_value
         if all("required" in branch for branch in branches):
             names = [f"`{name}`" for branch in branches for name in branch["required"]]
+            if fault.absolute_schema_path[-3] != "dependencies":
+                self.missing_all(names, fault)
+                return
             dependent = str(fault.absolute_schema_path[-2])
             key = self.mapping().key(dependent)
             if self.complete and key is not None:

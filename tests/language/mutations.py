@@ -31,6 +31,7 @@ VALUES: tuple[Any, ...] = (
     {"op": "$x"},
     {"exact": {"unless": ["huge"]}},
     {"approximate": {"max_relative": 0}},
+    {"approximate": {"max_absolute": 1e-4}},
     [[]],
     [{}],
 )

@@ -40,7 +40,7 @@ rules:
         let y = input * 1
         return y
     math:
-      approximate: {max_relative: 1e-3, unless: [nonfinite]}
+      approximate: {max_relative: 1e-3, max_absolute: 1e-4, unless: [nonfinite]}
   - name: slice-weights
     match: {module: "*Conv1D"}
     rewrite:

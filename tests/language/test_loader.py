@@ -29,6 +29,17 @@ from tests.language.golden_files import render
 from tests.language.samples import FULL, SMALL
 
 
+def test_an_approximate_claim_has_one_bound_or_both() -> None:
+    def claim(bounds: str) -> MathClaim | None:
+        result = load_text(SMALL.replace("math: exact", f"math: {{approximate: {{{bounds}}}}}"), "small.yaml")
+        assert result.adapter is not None and result.diagnostics == ()
+        return result.adapter.rules[0].math
+
+    assert claim("max_relative: 1e-3") == MathClaim("approximate", 1e-3)
+    assert claim("max_absolute: 1") == MathClaim("approximate", max_absolute=1.0)
+    assert claim("max_absolute: 1e-4, max_relative: 0.5") == MathClaim("approximate", 0.5, max_absolute=1e-4)
+
+
 def test_a_file_that_uses_every_key() -> None:
     result = load_text(FULL, "full.yaml")
     assert result.diagnostics == ()
@@ -54,7 +65,7 @@ def test_a_file_that_uses_every_key() -> None:
     assert (op.math, op.sites, op.priority) == (MathClaim("exact"), parse_expression("config.num_hidden_layers"), 1)
     assert isinstance(forward.rewrite, ForwardRewrite)
     assert forward.rewrite.program.results == (Name("y"),)
-    assert forward.math == MathClaim("approximate", 1e-3, ("nonfinite",))
+    assert forward.math == MathClaim("approximate", 1e-3, ("nonfinite",), 1e-4)
     assert isinstance(parameters.rewrite, ParametersRewrite)
     assert parameters.rewrite.output == parse_expression("narrow(output, -1, 0, 3)")
     assert attributes.rewrite == AttributesRewrite((Let("num_heads", Number(4)),))

@@ -88,7 +88,7 @@ def test_the_compiled_check_says_what_jsonschema_says() -> None:
     random = Random(0)
     validator = jsonschema.Draft7Validator(adapter_schema())
     full, small = data_of(FULL), data_of(SMALL)
-    corpus = [mutate(random.choice([full, small]), random, random.randint(1, 3)) for _ in range(900)]
+    corpus = [mutate(random.choice([full, small]), random, random.randint(1, 3)) for _ in range(1000)]
     corpus += [data_of(edited(case.text)) for case in read_cases("schema.txt")]
     corpus += [yaml.safe_load(file.read_text(encoding="utf-8")) for file in resource("adapters.d").glob("*.yaml")]
     corpus += [full, small, *VALUES]
