@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ from spyre_dsl.patching.write_back import write_back
 
 STATE = "_spyre_owner"
 """The attribute of a patched module that holds its ``OwnerState``."""
+
+_BUILDING = threading.RLock()
 
 _REFRESH_KEY = "spyre-dsl: refresh folded values"
 
@@ -188,8 +191,16 @@ def _tracing(leaves: Sequence[Any]) -> bool:
     "run the patched model once with such inputs, or plan with them, before compiling it with fullgraph=True"
 )
 def _unseen(module: torch.nn.Module, structure: Structure, leaves: list[Any]) -> GraphEntry:
-    """Export and rewrite for a signature that was not seen before; refuse where that cannot be done."""
+    """Export and rewrite for a signature that was not seen before; refuse where that cannot be done.
+
+    torch.export changes state of the whole process, so only one thread builds at a time.
+    """
     state: OwnerState = vars(module)[STATE]
+    with _BUILDING:
+        return state.table.find(module, structure, leaves) or _build(module, state, structure, leaves)
+
+
+def _build(module: torch.nn.Module, state: OwnerState, structure: Structure, leaves: list[Any]) -> GraphEntry:
     if _tracing(leaves):
         raise UnseenSignature(
             f"{state.path or 'the model'} ({type(module).__name__}) has no rewritten graph for the call "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -250,3 +251,19 @@ def test_a_plan_prints_as_a_table(head_padding):
     assert first[3].startswith("modeling_bert.py:")
     assert "scaled_dot_product_attention($q, $k, $v, $mask" in lines[2]
     assert lines[-1] == "10 patches in 2 modules"
+
+
+def test_threads_that_bring_new_signatures_wait_for_each_other():
+    class Cube(torch.nn.Module):
+        def forward(self, x):
+            return x**3
+
+    def serve(rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+        x = torch.randn(*[2] * rank)
+        return model(x), x**3
+
+    model = Cube()
+    cubes = rules("- match: {op: 'pow($x, 3)'}\n  rewrite: {op: $x * $x * $x}")
+    with plan(model, cubes, (torch.ones(2, 2),), stack=STACK).applied(model), ThreadPoolExecutor(4) as pool:
+        for found, expected in pool.map(serve, [1, 3, 4, 5, 2, 1, 3, 4]):
+            torch.testing.assert_close(found, expected)
