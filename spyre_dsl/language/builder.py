@@ -273,7 +273,7 @@ class _Builder:
         relative, absolute = (self.number(claim, name) for name in ("max_relative", "max_absolute"))
         return MathClaim(kind, relative, self.texts(claim, "unless"), absolute, node.span)
 
-    def number(self, node: MappingNode, key: str) -> float | None:
+    def number(self, node: MappingNode | None, key: str) -> float | None:
         found = self.get(node, key)
         return float(resolve(found)) if isinstance(found, Scalar) else None
 
