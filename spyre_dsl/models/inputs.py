@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -71,8 +72,19 @@ def _limit(loaded: LoadedModel) -> int:
         limits.append(positions - 2)  # RoBERTa numbers its positions from padding_idx + 1
     file = loaded.folder / "sentence_bert_config.json" if loaded.folder else None
     if file and file.is_file():
-        limits.append(json.loads(file.read_text(encoding="utf-8")).get("max_seq_length") or MAX_TOKENS)
+        limits.append(_sentence_length(file))
     return min(limits)
+
+
+def _sentence_length(file: Path) -> int:
+    """What a sentence-transformers checkpoint says. Raises ModelError for a damaged file."""
+    try:
+        length = json.loads(file.read_text(encoding="utf-8")).get("max_seq_length") or MAX_TOKENS
+    except (ValueError, AttributeError) as problem:
+        raise ModelError(f"{file}: not a JSON object: {problem}\n  help: fetch it again") from problem
+    if not isinstance(length, int) or length < 1:
+        raise ModelError(f"{file}: `max_seq_length` is {length!r}, and must be a whole number of tokens")
+    return length
 
 
 def _encode(tokenizer: Any, texts: Sequence[str], limit: int) -> dict[str, torch.Tensor]:

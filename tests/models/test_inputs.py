@@ -54,6 +54,13 @@ def test_long_texts_are_cut_to_what_the_checkpoint_was_made_for(bert_copy: Path)
     assert make_inputs(load_model(str(bert_copy)), ["word " * 100]).mask.shape == (1, 5)
 
 
+@pytest.mark.parametrize("text", ['{"max', "[1]", '{"max_seq_length": "abc"}', '{"max_seq_length": -3}', "\udcff"])
+def test_a_damaged_sentence_length_is_said(text: str, bert_copy: Path) -> None:
+    (bert_copy / "sentence_bert_config.json").write_text(text, encoding="utf-8", errors="surrogateescape")
+    with pytest.raises(ModelError, match="sentence_bert_config.json"):
+        make_inputs(load_model(str(bert_copy)))
+
+
 def test_decoders_run_without_a_cache(gpt2_checkpoint: Path) -> None:
     assert make_inputs(load_model(str(gpt2_checkpoint))).arguments["use_cache"] is False
 
