@@ -34,7 +34,7 @@ MIN_TOKEN_COSINE = 0.99  # V1
 @dataclass
 class Finding:
     """One type on one stack: `refusals` as spyre_sim.check gives them; `after` the same once patched, None if that was
-    not asked for; `cosine`: the worst real token of the run, NaN where nothing ran; `uncaptured`: why torch.export gives
+    not asked for; `cosine`: the worst real token of the run, NaN where nothing ran; `uncaptured`: why export gives
     no graph (the model's Python branches on a value); `crash`: the last frames."""
 
     name: str
