@@ -91,3 +91,48 @@ def test_capture_and_stacks_are_within_reach() -> None:
     stack = spyre_dsl.load_stack()
     assert (stack.name, stack.stick) == ("2026-06", 64)
     assert spyre_dsl.load_stack(stack) is stack
+
+
+def test_both_sides_of_a_comparison_may_be_outcomes() -> None:
+    model, inputs = torch.nn.Linear(64, 64), torch.randn(4, 64)
+    reference, outcome = spyre_dsl.run(model, inputs, target="cpu"), spyre_dsl.run(model, inputs)
+    compared = spyre_dsl.compare(outcome, reference)
+    assert compared.passes() and compared == spyre_dsl.compare(outcome.outputs, reference.outputs)
+
+
+def test_a_run_without_outputs_cannot_be_compared() -> None:
+    refused = spyre_dsl.Outcome(None)
+    with pytest.raises(ValueError, match="there is nothing to compare: <Outcome"):
+        spyre_dsl.compare(refused, torch.zeros(1, 1))
+
+
+def test_adapters_may_be_a_path(tmp_path: Path) -> None:
+    (tmp_path / "cube.yaml").write_text(CUBE)
+    for path in (tmp_path, str(tmp_path / "cube.yaml")):
+        assert len(spyre_dsl.plan(Cube(), path, torch.randn(4, 64)).patches) == 1
+    assert spyre_dsl.why(Cube(), tmp_path, "my-cube", torch.randn(4, 64))[0].matched
+
+
+def test_what_are_no_adapters_and_what_is_no_model_is_said() -> None:
+    with pytest.raises(TypeError, match="adapters are what spyre_dsl.load returns, or a path [^;]*; not a list"):
+        spyre_dsl.plan(Cube(), [], torch.randn(4, 64))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a model is an nn.Module, or what spyre_dsl.load_model returns; not a str"):
+        spyre_dsl.plan("a/b", "adapters.d", torch.randn(4, 64))  # type: ignore[arg-type]
+
+
+def test_the_copy_for_the_simulator_is_in_float16_and_its_plan_can_be_another(tmp_path: Path) -> None:
+    where = "      op: pow($x, 3)\n      where: dtype($x) == float16\n"
+    (tmp_path / "cube.yaml").write_text(CUBE.replace("      op: pow($x, 3)\n", where))
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), Cube())
+    prepared = spyre_dsl.prepare(model)
+    assert {parameter.dtype for parameter in prepared.parameters()} == {torch.float16}
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert len(spyre_dsl.plan(model, tmp_path, torch.randn(4, 64)).patches) == 0
+    assert len(spyre_dsl.plan(prepared, tmp_path, torch.randn(4, 64).half()).patches) == 1
+    assert spyre_dsl.prepare(model, "cpu")[0].weight is model[0].weight  # type: ignore[index]
+
+
+def test_a_stack_is_a_name_a_day_or_a_file_in_python_too() -> None:
+    assert spyre_dsl.load_stack("2026-07-15").name == "2026-07-15"
+    with pytest.raises(Exception, match="no stack `2026-6`"):
+        spyre_dsl.load_stack("2026-6")

@@ -5,19 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.collection import load
-from spyre_dsl.language.diagnostics import RuleError, SpyreDslError
+from spyre_dsl.language.diagnostics import RuleError
 from spyre_dsl.language.resources import resource
-from spyre_dsl.language.suggest import nearest
-
-if TYPE_CHECKING:
-    from spyre_sim import Stack
+from spyre_dsl.targets.profiles import load_stack
 
 UNUSABLE = 2
 LOCAL = Path("adapters.d")
+
+__all__ = ["LOCAL", "UNUSABLE", "complain", "default_folder", "load_adapters", "load_stack"]
 
 
 def default_folder() -> Path:
@@ -41,18 +39,3 @@ def complain(problem: Exception) -> int:
     else:
         print(f"error: {problem}", file=sys.stderr)
     return UNUSABLE
-
-
-def load_stack(name: str) -> Stack:
-    """The stack profile ``name``. Raises SpyreDslError, with the nearest name, if there is none."""
-    import spyre_sim
-
-    names = list(spyre_sim.stack_names())
-    if name not in names and not Path(name).is_file():
-        near = nearest(name, names)
-        hint = f"did you mean `{near}`? " if near else ""
-        raise SpyreDslError(f"no stack `{name}`\n  help: {hint}there are {', '.join(names)}")
-    try:
-        return spyre_sim.load_stack(name)
-    except (ValueError, OSError) as problem:
-        raise SpyreDslError(f"the stack profile {name} cannot be used: {problem}") from problem

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from spyre_dsl.assessment.report import Report
     from spyre_dsl.cli.progress import Progress
     from spyre_dsl.models.loading import LoadedModel
+    from spyre_dsl.models.locate import Located
 
 
 def add_parser(subparsers: Any) -> None:
@@ -47,7 +50,9 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, positional: bool = T
         "--adapters", action="append", default=[], metavar="PATH", help="adapter files or folders (./adapters.d)"
     )
     parser.add_argument("--without", action="append", default=[], metavar="ADAPTER", help="leave this adapter out")
-    parser.add_argument("--stack", default="2026-06", metavar="NAME", help="the stack profile (2026-06)")
+    parser.add_argument(
+        "--stack", default="2026-06", metavar="NAME", help="the stack profile: a name, a day or a .yaml file (2026-06)"
+    )
     parser.add_argument(
         "--model-packages", action="append", default=[], metavar="FILE", help="more packages that carry models"
     )
@@ -59,10 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
     from spyre_dsl.cli.adapter_files import complain
     from spyre_dsl.cli.progress import Progress
 
+    started = time.perf_counter()
     try:
         report = _assess(arguments, Progress())
     except (SpyreDslError, OSError) as problem:
         return complain(problem)
+    report = replace(report, seconds=time.perf_counter() - started)
     # What was found out is printed first: it may have taken long, and a file that cannot be written must not lose it.
     print(_json(report) if arguments.json else _text(report, arguments.stack if arguments.profile else None))
     try:
@@ -84,17 +91,18 @@ def _write_files(report: Report, arguments: argparse.Namespace) -> None:
 def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
     from spyre_dsl.cli.adapter_files import load_adapters, load_stack
 
-    # What is quick to find wrong comes first: options, the stack, the rule files; then torch and the model.
+    # What is quick to find wrong comes first: options, the stack, the rule files, the model's place; then torch.
     check_model_arguments(arguments)
     _check_options(arguments)
     stack = load_stack(arguments.stack)
     adapters = load_adapters(arguments.adapters, arguments.without)
+    located = find_model(arguments, progress)
     with progress.step("loading torch and transformers"):
         from spyre_dsl.assessment.assess import Request, assess
         from spyre_dsl.models.inputs import make_inputs
         from spyre_dsl.targets.choose import choose
     target = choose(arguments.target)
-    loaded = open_model(arguments, progress)
+    loaded = open_model(arguments, located, progress)
     inputs = make_inputs(loaded, arguments.text)
     request = Request(adapters, stack, not arguments.no_adapters, arguments.dry_run, arguments.verify)
     return assess(loaded, inputs, target, request, progress.step)
@@ -123,20 +131,37 @@ def check_model_arguments(arguments: argparse.Namespace) -> None:
         raise SpyreDslError("--random-weights needs --config FILE")
 
 
-def open_model(arguments: argparse.Namespace, progress: Progress) -> LoadedModel:
-    """The model that the options name. A config without --random-weights is built without weights."""
-    from spyre_dsl.models.loading import load_model, random_model
+def find_model(arguments: argparse.Namespace, progress: Progress) -> Located | None:
+    """Where the model is, None for one that is built from a config. Raises ModelError for what cannot be used.
+
+    Imports no torch: a name that leads nowhere is told at once.
+    """
+    from spyre_dsl.models.configuration import read_config_file
+    from spyre_dsl.models.locate import locate, require_weights
 
     if arguments.config:
+        path = Path(arguments.config).expanduser()
+        read_config_file(path / "config.json" if path.is_dir() else path)
+        return None
+    with progress.step(f"looking for {arguments.model}"):
+        located = locate(arguments.model, packages=arguments.model_packages)
+    read_config_file(located.folder / "config.json")
+    require_weights(located.folder)
+    return located
+
+
+def open_model(arguments: argparse.Namespace, located: Located | None, progress: Progress) -> LoadedModel:
+    """The model at ``located``, or that of --config: without --random-weights it is built without weights."""
+    from spyre_dsl.models.loading import load_located, random_model
+
+    if located is None:
         with progress.step(f"building the model of {arguments.config}"):
             return random_model(
                 arguments.config, seed=arguments.seed, trust_remote_code=arguments.trust_remote_code,
                 device="cpu" if arguments.random_weights else "meta",
             )  # fmt: skip
     with progress.step(f"loading {arguments.model}"):
-        return load_model(
-            arguments.model, packages=arguments.model_packages, trust_remote_code=arguments.trust_remote_code
-        )
+        return load_located(located, trust_remote_code=arguments.trust_remote_code)
 
 
 def _json(report: Report) -> str:

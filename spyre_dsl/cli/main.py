@@ -18,11 +18,11 @@ from spyre_dsl import __version__
 
 COMMANDS: Final = {
     "lint": "check adapter files",
-    "explain": "say what a diagnostic code means and how to mend it",
+    "explain": "say what a diagnostic code means and how to mend it, or what a silent failure (S51) is",
     "apply": "patch a model, run it, and compare it with the float32 reference",
     "why": "say, place by place, why a rule matches or does not",
     "test": "run the tests in adapter files and check their claims",
-    "stacks": "list the stacks, or what one of them supports",
+    "stacks": "list the stacks, show what one supports, compare two, check a profile of your own",
 }
 """Every command with its one line of help; the module of each is ``spyre_dsl.cli.NAME``."""
 

@@ -1,11 +1,13 @@
-"""``spyre-dsl stacks``: the stack profiles, and what changed between two of them."""
+"""``spyre-dsl stacks``: the stack profiles, what one supports, what changed between two, what is wrong in a file."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spyre_dsl.cli.stack_text import by_number, stack_json, stack_text
 from spyre_dsl.language.diagnostics import SpyreDslError
 
 if TYPE_CHECKING:
@@ -16,16 +18,23 @@ def add_parser(subparsers: Any) -> None:
     """Declare the command and its options."""
     parser = subparsers.add_parser(
         "stacks",
-        help="list the stack profiles, or compare two of them",
-        description="Without arguments: every dated profile of compiler and device that the simulator has. "
-        "`diff A B`: the ops whose status differs and the defects that come or go.",
+        help="list the stack profiles, show or compare them, check one of your own",
+        description="Without arguments: every dated profile of compiler and device that the simulator has. A profile "
+        "is meant by its name, by a day (2026-07-15: the public facts as they stood then), or by a .yaml file. Exit "
+        "code 0: all is well; 1: `check` has found something; 2: the input cannot be used.",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    actions.add_parser("list", help="list the profiles (the default)")
+    listing = actions.add_parser("list", help="list the profiles (the default)")
+    show = actions.add_parser("show", help="the ops of a profile by their status, and its known defects")
+    show.add_argument("name", metavar="NAME", help="a name, a day or a .yaml file")
     difference = actions.add_parser("diff", help="what changed from one profile to another")
     difference.add_argument("old", metavar="A")
     difference.add_argument("new", metavar="B")
+    check = actions.add_parser("check", help="every mistake in a profile of your own, with its line")
+    check.add_argument("file", metavar="FILE", type=Path)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    for action in (listing, show, difference, check):  # before the action or after it
+        action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,6 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
     from spyre_dsl.cli.adapter_files import complain, load_stack
 
     try:
+        if arguments.action == "check":
+            return _check(arguments.file, arguments.json)
+        if arguments.action == "show":
+            shown = load_stack(arguments.name)
+            print(json.dumps(stack_json(shown), indent=2) if arguments.json else stack_text(shown))
+            return 0
         if arguments.action == "diff":
             result = difference(load_stack(arguments.old), load_stack(arguments.new))
             print(json.dumps(result, indent=2) if arguments.json else _difference_text(result))
@@ -44,6 +59,21 @@ def run(arguments: argparse.Namespace) -> int:
         return complain(problem)
     print(json.dumps(rows, indent=2) if arguments.json else "\n".join(map(_row_text, rows)))
     return 0
+
+
+def _check(file: Path, as_json: bool) -> int:
+    """Print the problems of a profile's file; 1 if there are any."""
+    from spyre_dsl.cli.adapter_files import load_stack
+    from spyre_sim.stacks import problems_of
+
+    problems = [{"line": found.line, "message": found.message} for found in problems_of(file)]
+    if not problems:  # what it extends may be unusable although it is well written
+        load_stack(file)
+    if as_json:
+        print(json.dumps({"file": str(file), "problems": problems}, indent=2))
+    else:
+        print("\n".join(f"{file}:{found['line']}: {found['message']}" for found in problems) or f"{file}: usable")
+    return 1 if problems else 0
 
 
 def _summary(stack: Stack) -> dict[str, Any]:
@@ -70,8 +100,8 @@ def difference(old: Stack, new: Stack) -> dict[str, Any]:
         "old": old.name,
         "new": new.name,
         "ops": [{"op": name, "old": before, "new": after} for name, before, after in statuses if before != after],
-        "fixed": [_defect(old, name) for name in sorted(set(old.defects) - set(new.defects), key=_by_number)],
-        "introduced": [_defect(new, name) for name in sorted(set(new.defects) - set(old.defects), key=_by_number)],
+        "fixed": [_defect(old, name) for name in sorted(set(old.defects) - set(new.defects), key=by_number)],
+        "introduced": [_defect(new, name) for name in sorted(set(new.defects) - set(old.defects), key=by_number)],
     }
 
 
@@ -81,11 +111,6 @@ def _kind(stack: Stack, op: str) -> str | None:
 
 def _defect(stack: Stack, name: str) -> dict[str, str]:
     return {"id": name, "title": stack.defects[name].title}
-
-
-def _by_number(name: str) -> tuple[int, str]:
-    digits = "".join(character for character in name if character.isdigit())
-    return int(digits or 0), name
 
 
 def _difference_text(result: dict[str, Any]) -> str:

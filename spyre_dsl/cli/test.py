@@ -43,8 +43,9 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("paths", metavar="PATH", nargs="+", help="an adapter file, or a folder of such files")
     parser.add_argument(
-        "--stack", metavar="NAME", default=DEFAULT_STACK, help=f"the stack of tests that name none ({DEFAULT_STACK})"
-    )
+        "--stack", metavar="NAME", default=DEFAULT_STACK,
+        help=f"the stack of tests that name none: a name, a day or a .yaml file ({DEFAULT_STACK})",
+    )  # fmt: skip
     parser.add_argument("--rule", metavar="NAME", help="only the tests of this rule (NAME, or ADAPTER/NAME)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed tries other values and shapes")
     parser.add_argument(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from spyre_dsl.cli.apply import add_model_arguments, open_model
+from spyre_dsl.cli.apply import add_model_arguments, find_model, open_model
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.diagnostics import SpyreDslError
 from spyre_dsl.language.suggest import nearest
@@ -68,12 +68,13 @@ def _attempts(arguments: argparse.Namespace, rule: str, path: str | None) -> Seq
     stack = load_stack(arguments.stack)
     adapters = load_adapters(arguments.adapters, arguments.without)
     require_rule(adapters, rule)
+    located = find_model(arguments, progress)
     with progress.step("loading torch and transformers"):
         from spyre_dsl.graphs.capture import capture
         from spyre_dsl.matching.explain import why
         from spyre_dsl.models.inputs import make_inputs
         from spyre_dsl.targets.sim import SimTarget
-    loaded = open_model(arguments, progress)
+    loaded = open_model(arguments, located, progress)
     inputs = make_inputs(loaded, arguments.text)
     with progress.step("capturing the model as the device gets it"):
         captured = capture(SimTarget().prepare(loaded.model), (), inputs.arguments)
@@ -115,7 +116,7 @@ def _text(attempts: Sequence[Attempt], total: int) -> str:
     for (rule, matched, reason, predicate, place), places in groupby(attempts, key=_outcome):
         told = "matches" if matched else f"does not match: {reason}"
         lines += [f"{rule} {told}", *([f"  {place}: {predicate}"] if predicate and not matched else [])]
-        lines += [f"  at {_where(attempt)}" for attempt in places]
+        lines += [f"  at {_where(attempt)}" for attempt in places if attempt.anywhere]
     if total > len(attempts):
         lines.append(f"and {total - len(attempts)} more places; --all shows them")
     return "\n".join(lines)

@@ -21,6 +21,7 @@ from spyre_dsl.graphs.capture import capture
 from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
 from spyre_dsl.language.diagnostics import SpyreDslError
 from spyre_dsl.patching.plan import Plan, plan
+from spyre_dsl.targets.profiles import load_stack
 
 DEFAULT_STACK = "2026-06"
 
@@ -76,13 +77,6 @@ def run_test(adapter: Adapter, case: TestCase, name: str, options: Options) -> T
     fires, math, gap = _checks(adapter, case, stack, options)
     file, line = _place(adapter, case)
     return TestReport(adapter.name, name, file, line, fires, math, gap, time.perf_counter() - started)
-
-
-def load_stack(name: str) -> Any:
-    """The stack profile of that name, from the simulator."""
-    import spyre_sim
-
-    return spyre_sim.load_stack(name)
 
 
 def _checks(adapter: Adapter, case: TestCase, stack: Any, options: Options) -> tuple[Finding, Finding, Finding]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from spyre_dsl.graphs.capture import Capture
 from spyre_dsl.graphs.node import CanonicalGraph, Node
@@ -12,6 +11,7 @@ from spyre_dsl.language.adapter import AdapterSet, Rule
 from spyre_dsl.language.diagnostics import SpyreDslError
 from spyre_dsl.language.printing import show as show_expression
 from spyre_dsl.language.source import Source
+from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Expression, Span, walk
 from spyre_dsl.matching.environment import Stack
 from spyre_dsl.matching.no_match import NoMatch, show
@@ -29,7 +29,7 @@ class Attempt:
 
     ``matched`` places have no failure. ``predicate`` is the text of the failed predicate as the rule's file has it
     (``span`` in ``source``), ``reason`` a sentence, ``actual`` what was found. ``score`` is how much of the rule held,
-    from 0 to 1.
+    from 0 to 1. ``anywhere`` is False where there is no place to speak of: the attempt stands for the whole model.
     """
 
     rule: str
@@ -43,6 +43,7 @@ class Attempt:
     actual: str = ""
     span: Span | None = None
     source: Source | None = None
+    anywhere: bool = True
 
     def __str__(self) -> str:
         where = self.module_path or "(the whole model)"
@@ -84,15 +85,15 @@ def _named(rules: Sequence[CompiledRule], name: str) -> list[CompiledRule]:
     found = [one for one in rules if name in (one.rule.name, one.name, one.adapter.name)]
     if not found:
         names = sorted({one.rule.name for one in rules} | {one.adapter.name for one in rules})
-        near = get_close_matches(name, names, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else f"; there are {', '.join(names)}" if names else ""
+        near = nearest(name, names)
+        hint = f"; did you mean `{near}`?" if near else f"; there are {', '.join(names)}" if names else ""
         raise UnknownRule(f"no rule is called `{name}`{hint}")
     return found
 
 
 def _places(one: CompiledRule, graph: CanonicalGraph, context: MatchContext, path: str | None) -> Iterator[Attempt]:
     if one.unfit is not None:
-        yield _attempt(one, one.unfit, None, "", "")
+        yield replace(_attempt(one, one.unfit, None, "", ""), anywhere=False)
     elif one.pattern is None:
         for place in module_paths(one, context):
             if _within(place, path):
@@ -118,10 +119,10 @@ def _nowhere(one: CompiledRule, graph: CanonicalGraph, path: str | None) -> Atte
     if path is not None and not any(_within(node.module_path, path) for node in graph.nodes):
         failure = NoMatch("no op runs in `{}`", (path,))
     else:
-        others = get_close_matches(one.root_op, [op for op in graph.by_op if "." not in op], 1)
-        hint = f"; there is `{others[0]}`" if others else ""
+        other = nearest(one.root_op, [op for op in graph.by_op if "." not in op])
+        hint = f"; there is `{other}`" if other else ""
         failure = NoMatch("there is no `{}` {}{}", (one.root_op, place, hint), one.rule.match.op.span)
-    return _attempt(one, failure, None, path or "", "")
+    return replace(_attempt(one, failure, None, path or "", ""), anywhere=False)
 
 
 def _attempt(one: CompiledRule, result: Match | NoMatch, node: Node | None, path: str, line: str) -> Attempt:

@@ -13,8 +13,7 @@ import transformers
 
 from spyre_dsl.models.configuration import Kind, kind_of, load_config, read_config_file
 from spyre_dsl.models.errors import ModelError
-from spyre_dsl.models.hub import has_weights
-from spyre_dsl.models.locate import Located, locate
+from spyre_dsl.models.locate import Located, locate, require_weights
 from spyre_dsl.models.memory import parameters_in, require_room
 
 # Heads that a checkpoint may lack and that transformers then fills with random numbers: no hidden state passes
@@ -23,7 +22,6 @@ _OPTIONAL_WEIGHTS = ("pooler.",)
 _TOKENIZER_FILES = (
     "tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
 )  # fmt: skip
-_OTHER_FORMATS = (".bin", ".h5", ".msgpack", ".onnx", ".gguf")
 
 
 @dataclass(frozen=True)
@@ -52,16 +50,20 @@ def load_model(
     ``packages``: further registries of packages that carry models; ``network=False`` keeps the hub out of it.
     Raises ModelError (ModelNotFound, with every place tried) when it cannot be used.
     """
-    located = locate(name, packages=packages, network=network)
+    return load_located(locate(name, packages=packages, network=network), trust_remote_code=trust_remote_code)
+
+
+def load_located(located: Located, *, trust_remote_code: bool = False) -> LoadedModel:
+    """Load a model that has been found, as ``load_model`` does. Raises ModelError when it cannot be used."""
     config = load_config(located.folder, trust_remote_code=trust_remote_code)
     kind = kind_of(config)
-    _require_weights(located.folder)
+    require_weights(located.folder)
     parameters = parameters_in(located.folder)
     if parameters is not None:
-        require_room(parameters, name)
+        require_room(parameters, located.name)
     model, notes = _read_weights(located, kind, config, trust_remote_code)
     tokenizer = _tokenizer(located.folder, trust_remote_code)
-    return LoadedModel(name, model, tokenizer, kind, located.source, located.folder, notes)
+    return LoadedModel(located.name, model, tokenizer, kind, located.source, located.folder, notes)
 
 
 def random_model(
@@ -94,17 +96,6 @@ def _build(kind: Kind, config: Any, device: str, trust_remote_code: bool, path: 
     except Exception as problem:  # constructors raise whatever a wrong size leads to
         raise ModelError(f"{path}: {kind.auto_class} cannot build this model: {problem}") from problem
     return model.eval()
-
-
-def _require_weights(folder: Path) -> None:
-    if has_weights(folder):
-        return
-    found = sorted(item.name for item in folder.iterdir() if item.suffix in _OTHER_FORMATS)
-    only = f", only {', '.join(found)}" if found else ""
-    raise ModelError(
-        f"{folder}: there are no weights (*.safetensors or pytorch_model.bin){only}",
-        f"fetch them, or run the shape alone: --config {folder / 'config.json'} --random-weights",
-    )
 
 
 def _read_weights(

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spyre_dsl.models.errors import Attempt, ModelError, ModelNotFound
-from spyre_dsl.models.hub import cached_folder, download
+from spyre_dsl.models.hub import cached_folder, download, has_weights
 from spyre_dsl.models.packages import PackagedModel, package_folder, registry
 
 PACKAGE_PREFIX = "pkg:"
+_OTHER_FORMATS = (".bin", ".h5", ".msgpack", ".onnx", ".gguf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,10 @@ def locate(name: str, *, packages: Sequence[str | Path] = (), network: bool = Tr
     if folder.is_dir():
         return Located(name, model_folder(folder), "folder")
     tried = [Attempt(f"the folder {name}", "it is a file, not a folder" if folder.exists() else "there is none")]
-    if not _is_hub_id(name):
+    if not _is_hub_id(name) or folder.is_file():
         hint = "give a folder with a config.json, pkg:IMPORT_NAME/FOLDER, or a hub id such as organisation/name"
+        if folder.suffix == ".json" and folder.is_file():
+            hint = f"name the folder it is in, or build the model from it: --config {name} --random-weights"
         raise ModelNotFound(name, tried, hint)
     return _by_hub_id(name, registry(packages), tried, network)
 
@@ -117,6 +120,18 @@ def model_folder(folder: Path) -> Path:
     raise ModelError(
         f"{folder}: there is no config.json, so this is not a model's folder",
         f"it holds {', '.join(held)}" if held else "the folder is empty or missing",
+    )
+
+
+def require_weights(folder: Path) -> None:
+    """Raise ModelError, naming what there is instead, if the folder holds no weights that transformers can read."""
+    if has_weights(folder):
+        return
+    found = sorted(item.name for item in folder.iterdir() if item.suffix in _OTHER_FORMATS)
+    only = f", only {', '.join(found)}" if found else ""
+    raise ModelError(
+        f"{folder}: there are no weights (*.safetensors or pytorch_model.bin){only}",
+        f"fetch them, or run the shape alone: --config {folder / 'config.json'} --random-weights",
     )
 
 

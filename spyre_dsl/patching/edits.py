@@ -6,8 +6,10 @@ is the model as edited. While planning, the journal takes them back at the end.
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -61,10 +63,11 @@ class ModelEdit:
                 forward = self._forward(module, context)
                 journal.set_attribute(module, "forward", types.MethodType(forward, module))
 
-    def site(self) -> Site:
-        """What a plan says about this edit."""
+    def site(self, model: torch.nn.Module) -> Site:
+        """What a plan says about this edit; the source line is that of the class's own forward."""
         before, after = _texts(self.rewrite)
-        return Site(self.match.adapter.name, self.match.rule.name, self.path, self.path, "", before, after)
+        line = _forward_line(model.get_submodule(self.path))
+        return Site(self.match.adapter.name, self.match.rule.name, self.path, self.path, line, before, after)
 
     def _forward(self, module: torch.nn.Module, context: MatchContext) -> Any:
         if isinstance(self.rewrite, ForwardRewrite):
@@ -128,10 +131,16 @@ def _config_place(config: Any, key: str, label: str) -> tuple[Any, str]:
     raise RewriteError(f"{label}: the config has no key `{key}`")
 
 
+def _forward_line(module: torch.nn.Module) -> str:
+    """Such as ``modeling_bert.py:123``; empty for a forward that is not written in Python."""
+    code = getattr(inspect.unwrap(type(module).forward), "__code__", None)
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code is not None else ""
+
+
 def _texts(rewrite: Any) -> tuple[str, str]:
     match rewrite:
         case ForwardRewrite():
-            return "forward", "; ".join(f"return {show(result)}" for result in rewrite.program.results)
+            return "forward", "; ".join(show(rewrite.program).splitlines())
         case UseRewrite():
             shown = ", ".join(f"{line.name}={show(line.value)}" for line in rewrite.arguments)
             return "forward", f"{rewrite.block}({shown})"

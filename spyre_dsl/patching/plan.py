@@ -176,7 +176,7 @@ def _plan_edited(
     builder = EntryBuilder(index, {} if untie else tied_parameters(model))
     preparation = Preparation(model, adapters, builder, {**captured.calls, "": [call]}, sites)
     owners = preparation.run([edit.path for edit in edits if edit.replaces_forward])
-    patches = [edit.site() for edit in edits] + sites
+    patches = [edit.site(model) for edit in edits] + sites
     installed = tuple(replace(site, owner=_owner_of(site, owners)) for site in patches)
     return Plan(installed, findings(index, installed), owners, tuple(edits), index.context, type(model).__name__)
 

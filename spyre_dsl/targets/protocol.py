@@ -42,9 +42,9 @@ class HostFallback:
     source_line: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
-    """What a run gave.
+    """What a run gave; printed, it is a line.
 
     ``outputs`` is what the model returns (None when the stack refused it); ``kernels`` is None where the target has
     no count. ``defects`` are the ids of known silent defects of the stack that the program runs into. ``seconds`` is
@@ -59,6 +59,31 @@ class Outcome:
     defects: tuple[str, ...] = ()
     seconds: float = 0.0
     cost: Any = None
+
+    def __repr__(self) -> str:
+        """A short summary: tensors by their shape, everything else by how many there are."""
+        parts = [f"outputs {_shapes(self.outputs)}"] if not self.refusals else []
+        if self.refusals:
+            ops = list(dict.fromkeys(refused.op or "compilation" for refused in self.refusals))
+            shown = f"{', '.join(ops[:_SHOWN])}{', ...' if len(ops) > _SHOWN else ''}"
+            parts.append(f"refused: {len(self.refusals)} ({shown})")
+        if self.kernels is not None:
+            parts.append(f"kernels: {self.kernels}")
+        if self.host_fallbacks:
+            parts.append(f"host fallbacks: {len(self.host_fallbacks)}")
+        if self.defects:
+            parts.append(f"known defects: {', '.join(self.defects)}")
+        return f"<Outcome {'; '.join(parts)}; {self.seconds:.1f} s>"
+
+
+_SHOWN = 4
+
+
+def _shapes(outputs: Any) -> str:
+    """The outputs in one line: shapes and dtypes of the first few tensors in them."""
+    found = [leaf for leaf in torch.utils._pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+    shown = [f"{str(leaf.dtype).removeprefix('torch.')}{list(leaf.shape)}" for leaf in found[:_SHOWN]]
+    return ", ".join(shown + ["..."] * (len(found) > _SHOWN)) or type(outputs).__name__
 
 
 class Target(Protocol):

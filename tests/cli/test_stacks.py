@@ -1,14 +1,18 @@
-"""``spyre-dsl stacks``: list and diff."""
+"""``spyre-dsl stacks``: list, show, diff and check."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import spyre_sim
-from spyre_dsl.cli import stacks
+from spyre_dsl.cli import stack_text, stacks
+from spyre_sim.stacks.model import OpKind
 
 
 def run(*words: str) -> int:
@@ -59,3 +63,68 @@ def test_a_wrong_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> No
     assert run("diff", "2026-06", "2026-0") == 2
     error = capsys.readouterr().err
     assert "no stack `2026-0`" in error and "did you mean `2026-0" in error
+
+
+@pytest.mark.parametrize("name", [*spyre_sim.stack_names(), "2026-07-15"])
+def test_every_op_of_a_profile_is_shown_once_under_its_status(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", name) == 0
+    stack = spyre_sim.load_stack(name)
+    ops, _, defects = capsys.readouterr().out.partition("\nknown defects")
+    sections = re.split(r"\n(?=\w+ \(\d+\): )", ops)[1:]
+    assert [section.split(" ", 1)[0] for section in sections] == list(stack_text.LEGEND)
+    for section in sections:
+        kind, listed = section.split(" ", 1)[0], section.partition("\n\n")[0].split("\n")[1:]
+        shown = [word.removesuffix("*") for word in " ".join(listed).split()]
+        assert shown == sorted(op for op, status in stack.ops.items() if status.kind == kind)
+    assert re.findall(r"^  (S\d+) ", defects, re.MULTILINE) == sorted(stack.defects, key=stack_text.by_number)
+
+
+def test_the_legend_explains_every_status_there_is() -> None:
+    assert set(stack_text.LEGEND) == set(get_args(OpKind))
+
+
+def test_a_defect_is_shown_with_its_symptom(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "2026-06") == 0
+    assert "  S51   cube through pow: relative error 1.5\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [("show", "2026-06", "--json"), ("--json", "show", "2026-06")])
+def test_show_as_json_has_limits_too(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*words) == 0
+    shown = json.loads(capsys.readouterr().out)
+    ops = {op["op"]: op for op in shown["ops"]}
+    assert ops["pow"]["kind"] == "broken" and ops["topk"]["restrictions"]
+    assert {"id": "S51", "fixed": "2026-09-11"}.items() <= {row["id"]: row for row in shown["defects"]}["S51"].items()
+
+
+MINE = "name: mine\ndate: 2026-06-24\ntitle: Mine\nextends: facts\n"
+
+
+def test_a_profile_of_ones_own_is_checked_line_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(MINE + "numeric: {}\nconstant: {}\n")
+    assert run("check", str(file)) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"{file}:5: unknown key 'numeric'; did you mean 'numerics'?",
+        f"{file}:6: unknown key 'constant'; did you mean 'constants'?",
+    ]
+    assert run("check", str(file), "--json") == 1
+    assert [found["line"] for found in json.loads(capsys.readouterr().out)["problems"]] == [5, 6]
+
+
+def test_a_usable_profile_has_no_problems_and_can_be_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(MINE)
+    assert run("check", str(file)) == 0
+    assert capsys.readouterr().out == f"{file}: usable\n"
+    assert run("show", str(file)) == 0
+    assert capsys.readouterr().out.startswith("mine, the stack of 2026-06-24: Mine\n")
+
+
+def test_a_profile_that_extends_an_unusable_one_is_unusable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "parent.yaml").write_text(MINE + "numeric: {}\n")
+    (tmp_path / "mine.yaml").write_text(MINE.replace("extends: facts", "extends: parent.yaml"))
+    assert run("check", str(tmp_path / "mine.yaml")) == 2
+    assert "parent.yaml:5: unknown key 'numeric'" in capsys.readouterr().err

@@ -76,9 +76,7 @@ def run(folder: Path, *words: str) -> int:
     return why.run(parser.parse_args(["why", *words, *options]))
 
 
-def test_places_that_match_are_listed_with_their_source_lines(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_places_that_match_are_listed_with_their_source_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "my-cube/cube") == 0
     first, *places = capsys.readouterr().out.splitlines()
     assert first == "my-cube/cube matches"
@@ -127,3 +125,20 @@ def test_a_wrong_rule_gets_the_nearest_before_the_model_is_loaded(
 def test_too_many_names_are_refused(folder: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, *words) == 2
     assert "takes --config FILE RULE [PATH]" in capsys.readouterr().err
+
+
+def test_what_could_match_nowhere_has_no_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "cube.yaml").write_text(
+        CUBE.replace("op: pow($x, 3)", "op: cumsum($x, 1)").replace("pow(x, 3)", "cumsum(x, 1)")
+    )
+    assert run(folder, "cube") == 1
+    text = capsys.readouterr().out
+    assert "there is no `cumsum` in this model" in text and "\n  at " not in text
+
+
+def test_a_rule_for_other_models_has_no_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    llama = "      op: pow($x, 3)\n      config: {model_type: llama}\n"
+    (folder / "cube.yaml").write_text(CUBE.replace("      op: pow($x, 3)\n", llama))
+    assert run(folder, "cube") == 1
+    text = capsys.readouterr().out
+    assert "config.model_type must be llama; it is gpt2" in text and "\n  at " not in text
