@@ -166,7 +166,7 @@ def _report(
         adapters=tuple(adapter.name for adapter in request.adapters.adapters) if request.apply else (),
         summaries={adapter.name: adapter.summary for adapter in request.adapters.adapters},
         plan=plan,
-        notes=loaded.notes,
+        notes=loaded.notes + inputs.notes,
         seconds=time.perf_counter() - started,
         timings=clock.timings,
         **findings,

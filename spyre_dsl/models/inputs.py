@@ -23,6 +23,11 @@ DEFAULT_TEXTS = (
     "An adapter re-expresses one spot of a model in a form that the stack handles, and nothing else about it changes.",
 )
 MAX_TOKENS = 512
+# Models that number their positions from padding_idx + 1, so that as many rows of their table are never reached.
+_POSITIONS_BEHIND_PADDING = frozenset(
+    "camembert data2vec-text esm ibert layoutlmv3 lilt longformer luke markuplm mpnet roberta roberta-prelayernorm "
+    "xlm-roberta xlm-roberta-xl xmod".split()
+)
 # Ids below this are where tokenizers keep their special tokens.
 _FIRST_WORD_ID = 10
 
@@ -32,12 +37,13 @@ class ModelInputs:
     """Keyword arguments for one forward, and what is real in them.
 
     ``arguments``: int64 tensors [batch, sequence] and plain values; ``mask``: bool [batch, sequence], true where a
-    token is real; ``texts``: what they were made from.
+    token is real; ``texts``: what they were made from; ``notes``: what was done to them that a reader should know.
     """
 
     arguments: dict[str, Any]
     mask: torch.Tensor
     texts: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def make_inputs(loaded: LoadedModel, texts: Sequence[str] = ()) -> ModelInputs:
@@ -50,7 +56,7 @@ def make_inputs(loaded: LoadedModel, texts: Sequence[str] = ()) -> ModelInputs:
     main = getattr(loaded.model, "main_input_name", "input_ids")
     if main != "input_ids" or "input_ids" not in accepted:
         raise ModelError(f"{loaded.name}: this model reads `{main}`; only models that read text are run")
-    limit = _limit(loaded)
+    limit, whose = _limit(loaded)
     config = loaded.model.config
     encoded = _encode(loaded.tokenizer, texts, limit) if loaded.tokenizer else _from_words(config, texts, limit)
     if encoded["input_ids"].shape[1] == 0:
@@ -61,19 +67,32 @@ def make_inputs(loaded: LoadedModel, texts: Sequence[str] = ()) -> ModelInputs:
     arguments |= _extra(loaded, encoded["input_ids"], accepted)
     device = next(loaded.model.parameters()).device
     moved = {name: value.to(device) if isinstance(value, torch.Tensor) else value for name, value in arguments.items()}
-    return ModelInputs(moved, encoded["attention_mask"].bool(), texts)
+    cut = max(_lengths(loaded.tokenizer, texts)) > limit
+    notes = (f"texts cut to {limit} tokens, {whose}",) if cut else ()
+    return ModelInputs(moved, encoded["attention_mask"].bool(), texts, notes)
 
 
-def _limit(loaded: LoadedModel) -> int:
-    """The longest batch: the checkpoint's own sentence length, its positions, or 512 tokens."""
-    limits = [MAX_TOKENS, getattr(loaded.tokenizer, "model_max_length", None) or MAX_TOKENS]
-    positions = getattr(loaded.model.config, "max_position_embeddings", None)
-    if isinstance(positions, int) and positions > 2:
-        limits.append(positions - 2)  # RoBERTa numbers its positions from padding_idx + 1
+def _limit(loaded: LoadedModel) -> tuple[int, str]:
+    """The longest batch, and whose limit that is: the checkpoint's own sentence length, its positions, or ours."""
+    limits = [getattr(loaded.tokenizer, "model_max_length", None), _positions(loaded.model.config)]
     file = loaded.folder / "sentence_bert_config.json" if loaded.folder else None
     if file and file.is_file():
         limits.append(_sentence_length(file))
-    return min(limits)
+    shortest = min(limit for limit in (*limits, MAX_TOKENS + 1) if limit)
+    return (shortest, "the model's limit") if shortest <= MAX_TOKENS else (MAX_TOKENS, "the most that is run")
+
+
+def _positions(config: Any) -> int | None:
+    """How many tokens the model has positions for; None where it does not say."""
+    table = getattr(config, "max_position_embeddings", None)
+    if table is None:
+        table = getattr(_text_config(config), "max_position_embeddings", None)
+    if not isinstance(table, int) or table < 1:
+        return None
+    if getattr(config, "model_type", "") not in _POSITIONS_BEHIND_PADDING:
+        return table
+    padding = getattr(config, "pad_token_id", None)
+    return max(table - (padding if isinstance(padding, int) else 1) - 1, 1)
 
 
 def _sentence_length(file: Path) -> int:
@@ -96,6 +115,13 @@ def _encode(tokenizer: Any, texts: Sequence[str], limit: int) -> dict[str, torch
     except (ValueError, TypeError) as problem:
         raise ModelError(f"the tokenizer does not take these texts: {problem}") from problem
     return dict(encoded)
+
+
+def _lengths(tokenizer: Any, texts: Sequence[str]) -> list[int]:
+    """How many tokens each text has, uncut."""
+    if not tokenizer:
+        return [len(text.split()) for text in texts]
+    return [len(ids) for ids in tokenizer(list(texts), verbose=False)["input_ids"]]
 
 
 def _from_words(config: Any, texts: Sequence[str], limit: int) -> dict[str, torch.Tensor]:

@@ -135,6 +135,16 @@ def test_a_dry_run_needs_no_weights_and_runs_nothing(folder: Path, capsys: pytes
     assert (report["verdict"], report["min_token_cosine"], len(report["patches"])) == ("planned", None, 1)  # type: ignore[arg-type]
 
 
+def test_texts_that_are_cut_are_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "config.json").write_text(json.dumps(GPT2 | {"n_positions": 16}))
+    long = ("--dry-run", "--text", " ".join(map(str, range(50))))
+    assert on_tiny_model(folder, *long) == 0
+    assert "note:    texts cut to 16 tokens, the model's limit\n" in capsys.readouterr().out
+    assert on_tiny_model(folder, *long, "--json") == 0
+    report = report_of(capsys.readouterr().out)
+    assert report["batch"] == [2, 16] and "texts cut to 16 tokens, the model's limit" in report["notes"]  # type: ignore[operator]
+
+
 def test_an_adapter_can_be_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert on_tiny_model(folder, "--dry-run", "--without", "my-cube", "--json") == 0
     report = report_of(capsys.readouterr().out)

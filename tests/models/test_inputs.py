@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast, ViTConfig
+from transformers import AutoConfig, GPT2Config, PreTrainedTokenizerFast, ViTConfig
 
 from spyre_dsl.models.errors import ModelError
 from spyre_dsl.models.inputs import DEFAULT_TEXTS, make_inputs
@@ -52,6 +52,44 @@ def test_a_tokenizer_without_padding_pads_with_its_end(bert_copy: Path) -> None:
 def test_long_texts_are_cut_to_what_the_checkpoint_was_made_for(bert_copy: Path) -> None:
     (bert_copy / "sentence_bert_config.json").write_text('{"max_seq_length": 5}')
     assert make_inputs(load_model(str(bert_copy)), ["word " * 100]).mask.shape == (1, 5)
+
+
+def _limited(folder: Path, model_type: str, **more: int | None) -> tuple[int, tuple[str, ...]]:
+    """The width of the batch that a model with 16 positions gets for 50 words, and what is noted."""
+    made = AutoConfig.for_model(
+        model_type, vocab_size=60, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=16, **more,
+    )  # fmt: skip
+    made.save_pretrained(folder)
+    inputs = make_inputs(random_model(folder, device="meta"), ["word " * 50, "word"])
+    return inputs.mask.shape[1], inputs.notes
+
+
+@pytest.mark.parametrize("model_type", ["bert", "gpt2", "distilbert", "opt", "electra", "albert", "gpt_neox"])
+def test_every_position_of_a_model_is_used(model_type: str, tmp_path: Path) -> None:
+    assert _limited(tmp_path, model_type, pad_token_id=0) == (16, ("texts cut to 16 tokens, the model's limit",))
+
+
+@pytest.mark.parametrize("model_type", ["roberta", "xlm-roberta", "camembert", "roberta-prelayernorm"])
+@pytest.mark.parametrize("padding", [0, 1, 5])
+def test_positions_that_start_behind_the_padding_are_fewer(model_type: str, padding: int, tmp_path: Path) -> None:
+    left = 16 - padding - 1
+    noted = (f"texts cut to {left} tokens, the model's limit",)
+    assert _limited(tmp_path, model_type, pad_token_id=padding) == (left, noted)
+
+
+def test_the_most_that_is_run_is_said_too(tmp_path: Path) -> None:
+    GPT2Config(vocab_size=60, n_embd=32, n_layer=1, n_head=2, n_positions=1024).save_pretrained(tmp_path)
+    inputs = make_inputs(random_model(tmp_path, device="meta"), ["word " * 600])
+    assert inputs.mask.shape == (1, 512) and inputs.notes == ("texts cut to 512 tokens, the most that is run",)
+
+
+def test_texts_that_fit_are_not_noted(bert_copy: Path) -> None:
+    save_tokenizer(bert_copy, ["word", "[PAD]"], pad_token="[PAD]")
+    (bert_copy / "sentence_bert_config.json").write_text('{"max_seq_length": 5}')
+    loaded = load_model(str(bert_copy))
+    assert make_inputs(loaded, ["word " * 5]).notes == ()
+    assert make_inputs(loaded, ["word", "word " * 6]).notes == ("texts cut to 5 tokens, the model's limit",)
 
 
 @pytest.mark.parametrize("text", ['{"max', "[1]", '{"max_seq_length": "abc"}', '{"max_seq_length": -3}', "\udcff"])
