@@ -7,11 +7,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
+import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import spyre_dsl
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS, FunctionSpec
 from spyre_dsl.language.resources import resource
 from spyre_dsl.language.syntax import COMPARE_OPS, OPERATOR_OPS
@@ -23,7 +28,13 @@ NOTE = "<!-- Written by docs/generate_reference.py; change its sources, not this
 
 def pages() -> dict[str, str]:
     """The text of every page by its file name."""
-    return {"files.md": files(), "expressions.md": expressions(), "functions.md": functions(), "ops.md": ops()}
+    return {
+        "files.md": files(),
+        "expressions.md": expressions(),
+        "functions.md": functions(),
+        "ops.md": ops(),
+        "api.md": api(),
+    }
 
 
 def page(title: str, *parts: str) -> str:
@@ -158,6 +169,85 @@ def ops() -> str:
             ),
         ),
     )
+
+
+# What the functions of the public API give and take beside its own names, by the module that has them.
+RESULTS = {
+    "Patch": "spyre_dsl.patching.plan",
+    "Unmatched": "spyre_dsl.patching.findings",
+    "Attempt": "spyre_dsl.matching.explain",
+    "Refused": "spyre_dsl.targets.protocol",
+    "HostFallback": "spyre_dsl.targets.protocol",
+    "LoadedModel": "spyre_dsl.models.loading",
+    "ModelInputs": "spyre_dsl.models.inputs",
+}
+
+
+def api() -> str:
+    """The public names of the package, from their signatures and docstrings."""
+    public = {name: getattr(spyre_dsl, name) for name in spyre_dsl.__all__}
+    classes = {name: value for name, value in public.items() if isinstance(value, type)}
+    results = {name: getattr(import_module(module), name) for name, module in RESULTS.items()}
+    return page(
+        "Python",
+        "`import spyre_dsl as sd` costs nothing and imports no torch; each name is imported when it is first used.\n\n"
+        "**The copy in float16.** Models reach the device in float16. `spyre-dsl apply` prepares such a copy and plans "
+        "on it. From Python, `sd.prepare(model)` gives it; `sd.run` makes one of whatever it is given. Plan on the "
+        "copy to get the plan that the command line shows: that of the float32 model can be another one.\n\n"
+        "**What is taken.** `Model`: an `nn.Module`, or what `load_model` returns. `AnyInputs`: keyword arguments as a "
+        "mapping, positional ones as a sequence, one tensor, or what `make_inputs` returns. `AnyAdapters`: what `load` "
+        "returns, or a path. `AnyStack`: a profile's name, a day, a path, or what `load_stack` returns.",
+        "## Functions",
+        *(part for name, value in public.items() if name not in classes for part in function(name, value)),
+        "## Classes",
+        *(part for name, value in classes.items() for part in class_parts(name, value)),
+        "## What they give",
+        "Plain data in the results of the above; these have no name in `spyre_dsl` itself.",
+        *(part for name, value in results.items() for part in class_parts(name, value)),
+    )
+
+
+def function(name: str, value: Any, level: str = "###") -> list[str]:
+    """A heading, the signature, the docstring."""
+    written = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))  # annotations are texts
+    signature = name + re.sub(r"^\(self(, )?", "(", written).replace("'", '"')
+    return [f"{level} {name}", f"```python\n{wrapped(signature)}\n```", prose(value)]
+
+
+def wrapped(signature: str) -> str:
+    """A long signature with one parameter a line."""
+    if len(signature) <= 100:
+        return signature
+    name, _, rest = signature.partition("(")
+    inside, _, result = rest.rpartition(")")
+    parts, depth, start = [], 0, 0
+    for place, character in enumerate(inside):
+        depth += (character in "[(") - (character in "])")
+        if character == "," and depth == 0:
+            parts.append(inside[start:place].strip())
+            start = place + 1
+    return "\n".join([f"{name}(", *(f"    {part}," for part in [*parts, inside[start:].strip()]), f"){result}"])
+
+
+def prose(value: Any) -> str:
+    """A docstring as Markdown."""
+    return inspect.cleandoc(value.__doc__ or "").replace("``", "`")
+
+
+def class_parts(name: str, value: type) -> list[str]:
+    """A class: its docstring, its fields, its own public methods and properties."""
+    parts = [f"### {name}", prose(value)]
+    fields = [field for field in dataclasses.fields(value) if field.repr] if dataclasses.is_dataclass(value) else []
+    if fields:
+        parts.append(table(["field", "type"], ([f"`{field.name}`", f"`{field.type}`"] for field in fields)))
+    for member, held in vars(value).items():
+        if member.startswith("_") or member in {field.name for field in fields}:
+            continue
+        if isinstance(held, property) and held.__doc__:
+            parts += [f"#### {name}.{member}", prose(held)]
+        elif inspect.isfunction(held) and held.__doc__:
+            parts += function(f"{name}.{member}", held, "####")
+    return parts
 
 
 def main() -> None:

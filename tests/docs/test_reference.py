@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+import spyre_dsl
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -27,3 +30,10 @@ def test_a_page_is_current(name: str) -> None:
 
 def test_there_is_no_page_that_nothing_writes() -> None:
     assert sorted(page.name for page in (DOCS / "reference").glob("*.md")) == sorted(generator().pages())
+
+
+def test_the_python_page_has_every_public_name_and_what_its_objects_can_do() -> None:
+    headings = set(re.findall(r"^#{3,4} (\S+)$", generator().pages()["api.md"], re.MULTILINE))
+    assert set(spyre_dsl.__all__) <= headings
+    assert {"Plan.apply", "Plan.applied", "Plan.to_json", "Comparison.passes"} <= headings
+    assert {f"Applied.{name}" for name in ("revert", "refresh", "owners", "code")} <= headings
