@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import sys
+import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from spyre_dsl.language.diagnostics import SpyreDslError
 
 if TYPE_CHECKING:
+    from spyre_dsl.cli.progress import Progress
     from spyre_dsl.evidence.results import AdapterReport
     from spyre_dsl.evidence.rule_tests import Options
     from spyre_dsl.language.adapter import Adapter
@@ -28,7 +32,10 @@ For each test: does the rule fire as stated and make what the test says; is the 
 values in float64, edge values included, over shapes and dtypes within its guards; is the gap real: on the stack, the
 code before is refused or wrong, and the code after right.
 
-exit code: 0 all tests pass, 1 some fail, 2 could not run
+A test that shows no gap is no failure, but an adapter none of whose tests shows one has a finding, and so has one with
+a claim that no test tries.
+
+exit code: 0 all tests pass and there is no finding, 1 a test fails or there is a finding, 2 could not run
 """
 
 
@@ -75,8 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
     except (SpyreDslError, OSError) as problem:
         return complain(problem)
     quiet()
+    started = time.perf_counter()
     reports = list(_reports(adapters, arguments))
-    print(_json(reports) if arguments.json else _summary(reports))
+    seconds = time.perf_counter() - started
+    print(_json(reports, seconds) if arguments.json else _summary(reports, seconds))
     return PASSED if all(report.passed for report in reports) else FAILED
 
 
@@ -117,11 +126,12 @@ def _reports(
     with progress.step("loading torch"):
         from spyre_dsl.evidence.math_check import Effort
         from spyre_dsl.evidence.results import AdapterReport
-        from spyre_dsl.evidence.rule_tests import Options, adapter_findings
+        from spyre_dsl.evidence.rule_tests import Options, adapter_findings, chosen_tests
 
     options = Options(arguments.stack, Effort(arguments.seed, arguments.trials), not arguments.no_gap)
+    counter = _Counter(progress, sum(len(chosen_tests(adapter, rule)) for adapter, rule in adapters))
     for adapter, rule in adapters:
-        tests = tuple(_tests(adapter, rule, options, arguments.json, progress))
+        tests = tuple(_tests(adapter, rule, options, arguments.json, counter))
         report = AdapterReport(adapter.name, tests, adapter_findings(adapter, tests, options, rule))
         if not arguments.json:
             from spyre_dsl.cli.evidence_text import verdict_lines
@@ -130,38 +140,57 @@ def _reports(
         yield report
 
 
-def _tests(adapter: Adapter, rule: str | None, options: Options, as_json: bool, progress: Any) -> Iterator[Any]:
+def _tests(adapter: Adapter, rule: str | None, options: Options, as_json: bool, counter: _Counter) -> Iterator[Any]:
     """One report after the other, printed as it comes."""
     from spyre_dsl.cli.evidence_text import test_lines
     from spyre_dsl.evidence.rule_tests import chosen_tests, run_test
 
     width = max((len(f"{adapter.name}/{name}") for name, _ in chosen_tests(adapter, rule)), default=0)
     for name, case in chosen_tests(adapter, rule):
-        if progress.terminal and not as_json:
-            with progress.step(f"{adapter.name}/{name}"):
-                report = run_test(adapter, case, name, options)
-        else:
+        with nullcontext() if as_json else counter.step(f"{adapter.name}/{name}"):
             report = run_test(adapter, case, name, options)
         if not as_json:
             print(*test_lines(report, width, colour=sys.stdout.isatty()), sep="\n", flush=True)
         yield report
 
 
-def _summary(reports: list[AdapterReport]) -> str:
-    tests = [test for report in reports for test in report.tests]
-    failed = sum(not test.passed for test in tests)
-    trials = sum(test.math.trials for test in tests)
-    findings = sum(len(report.findings) for report in reports)
-    parts = [f"{len(tests)} tests of {len(reports)} adapters", f"{trials} trials"]
-    parts.append(f"{failed} failed" if failed else "all passed")
-    if findings:
-        parts.append(f"{findings} finding{'s' if findings > 1 else ''}")
-    return ", ".join(parts)
+@dataclass
+class _Counter:
+    """Tells on standard error which test runs, and the how manieth of all it is."""
+
+    progress: Progress
+    total: int
+    begun: int = 0
+
+    def step(self, words: str) -> AbstractContextManager[None]:
+        self.begun += 1
+        return self.progress.step(f"[{self.begun}/{self.total}] {words}")
 
 
-def _json(reports: list[AdapterReport]) -> str:
+def _summary(reports: list[AdapterReport], seconds: float) -> str:
+    from spyre_dsl.cli.evidence_text import legend, totals
+
+    return "\n".join(filter(None, [legend(reports), totals(reports, seconds)]))
+
+
+def _json(reports: list[AdapterReport], seconds: float) -> str:
     shown = {
         "passed": all(report.passed for report in reports),
-        "adapters": [asdict(report) | {"passed": report.passed} for report in reports],
+        "seconds": round(seconds, 3),
+        "adapters": [_adapter(report) for report in reports],
     }
-    return json.dumps(shown, indent=2)
+    return json.dumps(_strict(shown), indent=2, allow_nan=False)
+
+
+def _adapter(report: AdapterReport) -> dict[str, Any]:
+    tests = [asdict(test) | {"passed": test.passed} for test in report.tests]
+    return asdict(report) | {"tests": tests, "passed": report.passed}
+
+
+def _strict(value: Any) -> Any:
+    """JSON has no infinity and no NaN; a counterexample may hold both. They become the words ``inf`` and ``nan``."""
+    if isinstance(value, dict):
+        return {name: _strict(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

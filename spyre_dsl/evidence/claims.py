@@ -12,13 +12,13 @@ where the original has no product (``0 * inf`` is NaN) has to say so: ``math: {e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
-from spyre_dsl.evidence.comparison import SHAKE, Difference, Sides, agree, difference
+from spyre_dsl.evidence.comparison import SHAKE, Difference, Sides, agree, bound_of, difference
 from spyre_dsl.evidence.expressions import EvaluationError, Scope, evaluate, evaluate_lets
 from spyre_dsl.evidence.graph_values import GraphValues, Sizes, shape_of
 from spyre_dsl.evidence.operations import OperationError
@@ -57,9 +57,12 @@ def check_site(site: Site, *, seed: int, trials: int, first: int = 0) -> tuple[i
     for trial in range(trials):
         kind = kinds[(first + trial) % len(kinds)]
         drawn = _draw_all(site, kind, seed + trial)
-        if _problem(site, drawn, seed + trial) is not None:
+        problem = _problem(site, drawn, seed + trial)
+        if problem is not None:
             simple = _simplify(site, drawn, seed + trial)
-            return trial + 1, _counterexample(site, simple, kind, seed + trial)
+            return trial + 1, replace(
+                _counterexample(site, simple, kind, seed + trial), broken_as_drawn=_broken(site, problem)
+            )
     return trials, None
 
 
@@ -89,7 +92,7 @@ def _problem(site: Site, drawn: Drawn, seed: int) -> Difference | str | None:
     before, after = (
         Sides(fine.value, rough.value, moved.value) for fine, rough, moved in zip(exact, coarse, shaken)
     )  # fmt: skip
-    return difference(before, after, site.claim.max_relative or 0.0)
+    return difference(before, after, bound_of(site.claim))
 
 
 def _shaken(drawn: Drawn, seed: int) -> Drawn:
@@ -160,9 +163,14 @@ def _counterexample(site: Site, drawn: Drawn, kind: Kind, seed: int) -> Countere
     shown = tuple(_shown(name, value, site, drawn) for name, value in site.bindings.items())
     if isinstance(problem, Difference):
         return Counterexample(
-            shown, kind.name, seed, problem.index, problem.before, problem.after, problem.allowed
-        )
+            shown, kind.name, seed, problem.index, problem.before, problem.after, problem.allowed,
+            broken=_broken(site, problem),
+        )  # fmt: skip
     return Counterexample(shown, kind.name, seed, reason=problem or "")
+
+
+def _broken(site: Site, problem: Difference | str | None) -> str:
+    return bound_of(site.claim).broken(problem.before, problem.after) if isinstance(problem, Difference) else ""
 
 
 def _shown(name: str, value: Value, site: Site, drawn: Drawn) -> CapturedValue:

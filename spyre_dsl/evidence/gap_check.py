@@ -64,8 +64,10 @@ def check_gap(
     if right.wrong or (right.refused and left.right):
         return failed("after is wrong" if right.wrong else "after is refused", seen, *_texts(after, inputs, stack))
     if right.refused:
-        return skipped(f"no gap bridged here ({seen})")
-    return skipped(f"no gap here ({seen})") if left.right else ok(str(left))
+        return skipped(f"no gap bridged here ({seen})", "not shown here (the code after is refused too)")
+    if left.right:
+        return skipped(f"no gap here ({seen})", "not shown here (the code before is right)")
+    return ok(str(left))
 
 
 def run(model: torch.nn.Module, inputs: Mapping[str, Any], reference: Any, stack: Any) -> Run:

@@ -18,7 +18,17 @@ from spyre_dsl.evidence.matched import MatchedSite, claimed_sites
 from spyre_dsl.evidence.models_of_tests import build
 from spyre_dsl.evidence.module_claims import check_module_claims, module_rules
 from spyre_dsl.evidence.operations import OperationError
-from spyre_dsl.evidence.results import Counterexample, Finding, Outcome, describe, failed, ok, skipped
+from spyre_dsl.evidence.results import (
+    Counterexample,
+    Finding,
+    Outcome,
+    describe,
+    failed,
+    ok,
+    place_of,
+    refuted,
+    skipped,
+)
 from spyre_dsl.evidence.variants import variants
 from spyre_dsl.graphs.capture import CaptureError, capture
 from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
@@ -106,9 +116,9 @@ def _elements(case: TestCase) -> int:
 
 def _failure(matched: MatchedSite, case: TestCase, wrong: Counterexample, tried: int) -> Finding:
     inputs = ", ".join(f"{given.name}: {given.dtype}{list(given.shape)}" for given in case.inputs)
-    claim = matched.site.claim.kind
+    claim = matched.site.claim
     return failed(
-        f"not {claim}", f"rule {matched.rule.name}, inputs {inputs}", *describe(wrong),
-        counterexample=wrong, trials=tried,
+        refuted(claim.kind, wrong), f"rule {matched.rule.name}, inputs {inputs}", *describe(wrong),
+        counterexample=wrong, trials=tried, place=place_of(matched.adapter.source, claim.span),
     )  # fmt: skip
 

@@ -13,9 +13,19 @@ from typing import Any, Final
 import torch
 from torch.utils import _pytree as pytree
 
-from spyre_dsl.evidence.comparison import Difference, Sides, difference
+from spyre_dsl.evidence.comparison import Difference, Sides, bound_of, difference
 from spyre_dsl.evidence.models_of_tests import TestModel, build
-from spyre_dsl.evidence.results import CapturedValue, Counterexample, Finding, describe, failed, ok, skipped
+from spyre_dsl.evidence.results import (
+    CapturedValue,
+    Counterexample,
+    Finding,
+    describe,
+    failed,
+    ok,
+    place_of,
+    refuted,
+    skipped,
+)
 from spyre_dsl.evidence.values import Kind, draw, kinds_for
 from spyre_dsl.language.adapter import Adapter, AdapterSet, MathClaim, OpRewrite, PlaceRewrite, Rule, TestCase
 from spyre_dsl.patching.plan import plan
@@ -48,10 +58,12 @@ def check_module_claims(adapter: Adapter, case: TestCase, stack: Any, seed: int)
             inputs = _drawn(stock.inputs, case, kind, seed + trial)
             wrong = _differ(TestModel(stock.module, inputs), TestModel(patched.module, inputs), claim)
             if wrong is not None:
-                shown = _counterexample(inputs, kind, seed + trial, wrong)
+                shown = _counterexample(inputs, kind, seed + trial, wrong, claim)
                 names = ", ".join(rule.name for rule in rules)
-                lines = (f"rule {names}", *describe(shown))
-                return failed(f"not {claim.kind}", *lines, counterexample=shown, trials=trial + 1)
+                return failed(
+                    refuted(claim.kind, shown), f"rule {names}", *describe(shown),
+                    counterexample=shown, trials=trial + 1, place=place_of(adapter.source, claim.span),
+                )  # fmt: skip
     return ok(f"{TRIALS} trials", trials=TRIALS, shapes=1, rules=tuple(rule.name for rule in rules))
 
 
@@ -64,10 +76,12 @@ def _double(value: torch.Tensor) -> torch.Tensor:
 
 
 def _weakest(claims: list[MathClaim]) -> MathClaim:
-    """What holds if all of these do: the largest error, and every exception."""
+    """What holds if all of these do: the largest errors, and every exception. It stands where the loosest one does."""
     unless = tuple(dict.fromkeys(name for claim in claims for name in claim.unless))
-    bounds = [claim.max_relative for claim in claims if claim.max_relative is not None]
-    return MathClaim("approximate" if bounds else "exact", max(bounds, default=None), unless)
+    relative = max((claim.max_relative for claim in claims if claim.max_relative is not None), default=None)
+    absolute = max((claim.max_absolute for claim in claims if claim.max_absolute is not None), default=None)
+    loosest = max(claims, key=lambda claim: (claim.kind == "approximate", claim.max_relative or 0.0))
+    return MathClaim(loosest.kind, relative, unless, absolute, loosest.span)
 
 
 def _drawn(inputs: Mapping[str, torch.Tensor], case: TestCase, kind: Kind, seed: int) -> dict[str, torch.Tensor]:
@@ -84,7 +98,7 @@ def _differ(stock: TestModel, patched: TestModel, claim: MathClaim) -> Differenc
         if isinstance(left, torch.Tensor):
             largest = torch.where(left.double().isfinite(), left.double(), 0.0).abs().max() if left.numel() else 0.0
             room = _sides(left, FLOAT32_ROUNDING * float(largest))
-            found = difference(room, _sides(right, 0.0), claim.max_relative or 0.0)
+            found = difference(room, _sides(right, 0.0), bound_of(claim))
             if found is not None:
                 return found
     return None
@@ -96,9 +110,12 @@ def _sides(value: torch.Tensor, room: float) -> Sides:
     return Sides(wide, wide, wide + room / 4 if wide.is_floating_point() else wide)
 
 
-def _counterexample(inputs: Mapping[str, torch.Tensor], kind: Kind, seed: int, wrong: Difference) -> Counterexample:
+def _counterexample(
+    inputs: Mapping[str, torch.Tensor], kind: Kind, seed: int, wrong: Difference, claim: MathClaim
+) -> Counterexample:
     shown = tuple(
         CapturedValue(name, str(value.dtype).removeprefix("torch."), tuple(value.shape), "drawn")
         for name, value in inputs.items()
     )
-    return Counterexample(shown, kind.name, seed, wrong.index, wrong.before, wrong.after, wrong.allowed)
+    broken = bound_of(claim).broken(wrong.before, wrong.after)
+    return Counterexample(shown, kind.name, seed, wrong.index, wrong.before, wrong.after, wrong.allowed, broken=broken)

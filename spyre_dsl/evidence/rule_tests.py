@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from spyre_dsl.evidence import graph_equality
+from spyre_dsl.evidence import graph_equality, not_firing
 from spyre_dsl.evidence.expressions import EvaluationError, Scope, evaluate
 from spyre_dsl.evidence.gap_check import check_gap
 from spyre_dsl.evidence.math_check import Effort, check_math
@@ -83,7 +83,7 @@ def _checks(adapter: Adapter, case: TestCase, stack: Any, options: Options) -> t
     try:
         model = build(case, {"stack": stack})
         made = plan(model.module, AdapterSet((adapter,)), (), dict(model.inputs), stack=stack)
-        fires = _check_fires(case, model, made, stack)
+        fires = _check_fires(adapter, case, model, made, stack)
         if case.unchanged or fires.outcome is Outcome.FAILED:
             idle = skipped("nothing is rewritten" if case.unchanged else "the test already failed")
             return fires, idle, idle
@@ -94,14 +94,15 @@ def _checks(adapter: Adapter, case: TestCase, stack: Any, options: Options) -> t
         return failed("cannot be run", *str(problem).splitlines()[:8]), idle, idle
 
 
-def _check_fires(case: TestCase, model: TestModel, made: Plan, stack: Any) -> Finding:
+def _check_fires(adapter: Adapter, case: TestCase, model: TestModel, made: Plan, stack: Any) -> Finding:
     fired = sorted({patch.rule for patch in made.patches})
     if case.unchanged:
         return failed("fires", f"nothing was to fire, but {', '.join(fired)} did") if fired else ok("stays unchanged")
     missing = [rule for rule in case.fires if rule not in fired]
     if missing or not fired:
         wanted = ", ".join(missing) if missing else "a rule"
-        return failed("does not fire", f"{wanted} was to fire; what fired: {', '.join(fired) or 'nothing'}")
+        told = f"{wanted} was to fire; what fired: {', '.join(fired) or 'nothing'}"
+        return failed("does not fire", told, *not_firing.reasons(adapter, case, model, fired, stack))
     stock = model.run()
     with made.applied(model.module):
         patched = model.run()

@@ -17,7 +17,7 @@ import torch
 from spyre_dsl.evidence.claims import Site, check_site
 from spyre_dsl.evidence.graph_values import hinted_sizes, number_of, shape_of
 from spyre_dsl.evidence.operations import OperationError
-from spyre_dsl.evidence.results import Finding, SiteReport, describe, failed, ok, skipped
+from spyre_dsl.evidence.results import Finding, SiteReport, describe, failed, ok, refuted, skipped
 from spyre_dsl.graphs.capture import capture
 from spyre_dsl.graphs.node import CanonicalGraph, Node, Value
 from spyre_dsl.language.adapter import AdapterSet, OpRewrite
@@ -115,7 +115,7 @@ def _check(site: Site, seed: int, trials: int) -> Finding:
         except (OperationError, RuntimeError):  # the small extents do not fit together
             continue
         if wrong is not None:
-            return failed(f"not {site.claim.kind}", *describe(wrong), counterexample=wrong, trials=made)
+            return failed(refuted(site.claim.kind, wrong), *describe(wrong), counterexample=wrong, trials=made)
         return ok(f"{made} trials", trials=made, shapes=1)
     return skipped("the original has no value on random inputs")
 

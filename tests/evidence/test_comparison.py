@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spyre_dsl.evidence.comparison import SHAKE, Sides, difference
+from spyre_dsl.evidence.comparison import SHAKE, Bound, Sides, difference
 
 inf, nan = torch.inf, torch.nan
 
@@ -47,8 +48,49 @@ def test_a_small_relative_error_is_a_difference(seed: int, error: float) -> None
 
 def test_an_approximate_claim_has_room_up_to_its_bound() -> None:
     before, inside, outside = exactly(100.0), exactly(100.09), exactly(100.11)
-    assert difference(before, inside, max_relative=1e-3) is None
-    assert difference(before, outside, max_relative=1e-3) is not None
+    assert difference(before, inside, Bound(relative=1e-3)) is None
+    assert difference(before, outside, Bound(relative=1e-3)) is not None
+
+
+def test_an_absolute_bound_has_room_where_a_relative_one_has_none() -> None:
+    before, after = exactly(1e-6, 0.0), exactly(2e-6, 5e-6)
+    assert difference(before, after, Bound(relative=0.5)) is not None
+    assert difference(before, after, Bound(absolute=1e-5)) is None
+    assert difference(before, after, Bound(absolute=2e-6)) is not None
+
+
+def test_the_bounds_are_added() -> None:
+    bound = Bound(relative=1e-2, absolute=1e-2)
+    assert difference(exactly(1.0), exactly(1.0199), bound) is None
+    assert difference(exactly(1.0), exactly(1.0201), bound) is not None
+
+
+def test_a_bound_allows_no_infinity() -> None:
+    for after in (inf, nan):
+        assert difference(exactly(1.0), exactly(after), Bound(absolute=1e300)) is not None
+
+
+def test_under_a_relative_bound_the_worst_element_is_the_one_with_the_largest_relative_error() -> None:
+    found = difference(exactly(100.0, 1.0), exactly(102.0, 1.5), Bound(relative=0.01))
+    assert found is not None and found.index == (1,)
+
+
+@pytest.mark.parametrize(
+    ("bound", "numbers", "says"),
+    [
+        (Bound(relative=0.01), (1e-4, 5.5e-5), "relative error 0.45 > max_relative 0.01"),
+        (Bound(relative=0.01), (0.0, 5e-5), "absolute error 5e-05 at 0 > max_relative 0.01"),
+        (Bound(absolute=1e-5), (1e-4, 5.5e-5), "absolute error 4.5e-05 > max_absolute 1e-05"),
+        (
+            Bound(0.1, 1e-5), (1e-4, 5.5e-5),
+            "absolute error 4.5e-05 > 2e-05 = max_absolute 1e-05 + max_relative 0.1 * 0.0001",
+        ),
+        (Bound(), (1.0, 2.0), ""),
+        (Bound(relative=0.01), (1.0, inf), ""),
+    ],
+)  # fmt: skip
+def test_a_broken_bound_is_told_with_the_error(bound: Bound, numbers: tuple[float, float], says: str) -> None:
+    assert bound.broken(*numbers) == says
 
 
 def test_the_worst_element_is_named() -> None:

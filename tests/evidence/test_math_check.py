@@ -47,6 +47,12 @@ NORM = {
     "inputs": X,
     "before": "x * rsqrt(mean(pow(x, 2), -1, keepdim=true) + 1e-6)",
 }
+GELU = {
+    "pattern": "gelu($x)",
+    "rewrite": "gelu($x, approximate='tanh')",
+    "inputs": X,
+    "before": "gelu(x)",
+}
 SOFTMAX = {"pattern": "softmax($x, -1)", "inputs": X, "before": "softmax(x, -1)"}
 MASKED = {
     "pattern": "scaled_dot_product_attention($q, $k, $v, attn_mask=$mask)",
@@ -85,6 +91,13 @@ TRUE = {
     "a third of a per cent off, as claimed": {
         **CUBE, "rewrite": "$x * $x * $x * 1.003", "math": "{approximate: {max_relative: 0.004}}",
     },
+    "the tanh form of gelu, within an absolute error": {
+        **GELU, "math": "{approximate: {max_absolute: 1e-3, unless: [nonfinite]}}",
+    },
+    "within both bounds together": {
+        **GELU, "rewrite": "gelu($x, approximate='tanh') * 1.003",
+        "math": "{approximate: {max_relative: 0.004, max_absolute: 1e-3, unless: [nonfinite]}}",
+    },
 }  # fmt: skip
 
 FALSE = {
@@ -113,6 +126,12 @@ FALSE = {
     "further off than claimed": {
         **CUBE, "rewrite": "$x * $x * $x * 1.003", "math": "{approximate: {max_relative: 0.002}}",
     },
+    "the tanh form of gelu, where its relative error explodes": {
+        **GELU, "math": "{approximate: {max_relative: 0.01, unless: [nonfinite, huge]}}",
+    },
+    "the tanh form of gelu, by a smaller absolute error": {
+        **GELU, "math": "{approximate: {max_absolute: 1e-4, unless: [nonfinite, huge]}}",
+    },
 }  # fmt: skip
 
 
@@ -138,6 +157,15 @@ def test_a_counterexample_is_simple_and_shows_both_sides() -> None:
     assert [(value.name, value.text) for value in wrong.captures] == [("x", "all 2")]
     assert (wrong.before, wrong.after) == (8.0, 4.0)
     assert any("before at [0" in line and ": 8" in line for line in finding.details)
+
+
+def test_a_broken_bound_is_told_with_the_error_at_the_place_of_the_claim() -> None:
+    finding = check(**GELU, math="{approximate: {max_absolute: 1e-4, unless: [nonfinite, huge]}}")
+    assert finding.summary.startswith("not approximate: absolute error 0.000")
+    assert finding.summary.endswith(" > max_absolute 0.0001")
+    assert finding.place == "example.yaml:10:11"
+    assert any(line.startswith("the bound and rounding allow 0.0001") for line in finding.details)
+    assert finding.details[-1].startswith("before the values were made simple: absolute error 0.000")
 
 
 def test_the_smallest_variant_is_the_one_shown() -> None:

@@ -50,7 +50,24 @@ def test_a_rewrite_that_makes_something_else_is_shown_beside_what_was_expected()
 def test_a_rule_that_does_not_fire() -> None:
     found = report(adapter(**{**CUBE, "before": "pow(x, 2)"}, rewrite="$x * $x * $x", after="x * x"))
     assert found.fires.summary == "does not fire"
-    assert found.fires.details == ("a rule was to fire; what fired: nothing",)
+    assert found.fires.details == (
+        "a rule was to fire; what fired: nothing",
+        "example/only does not match at `pow`: expected 3, found 2",
+        "  example.yaml:7:19: 3",
+    )
+
+
+def test_a_guard_that_fails_is_named_with_what_was_found() -> None:
+    found = report(adapter(**CUBE, where="dtype($x) == float32", rewrite="$x * $x * $x", after="x * x * x"))
+    assert found.fires.details[1:] == (
+        "example/only does not match at `pow`: the guard needs `float16` == `float32`",
+        "  example.yaml:8:14: dtype($x) == float32",
+    )
+
+
+def test_an_op_that_is_not_there_is_named() -> None:
+    found = report(adapter(**{**CUBE, "before": "tanh(x)"}, rewrite="$x * $x * $x", after="x * x"))
+    assert found.fires.details[1] == "example/only does not match: there is no `pow` in this model"
 
 
 def test_a_rule_that_fires_where_it_must_not() -> None:
@@ -154,6 +171,15 @@ class TestModules:
         assert found.tests[0].gap.summary == "refused E24, A26"
         assert found.tests[0].test == "test 1"
 
+    def test_why_it_does_not_fire_is_told_with_the_place_in_the_module(self) -> None:
+        text = FORWARD.replace("EPSILON", "1e-6").replace("CLASS", QWEN).replace("*Qwen3RMSNorm", "*LlamaRMSNorm")
+        found = report(loaded(text))
+        assert found.fires.summary == "does not fire"
+        assert found.fires.details[1].startswith("norm/whole-norm does not match at ") or (
+            found.fires.details[1].startswith("norm/whole-norm does not match: ")
+        )
+        assert any("LlamaRMSNorm" in line for line in found.fires.details[1:]), found.fires.details
+
     def test_its_claim_is_checked_on_the_module(self) -> None:
         found = report(self.text(epsilon="1e-3"))
         assert found.math.outcome is Outcome.FAILED and found.math.counterexample is not None
@@ -191,8 +217,7 @@ tests:
     assert report(made).passed
 
 
-def test_one_rule_may_be_asked_for() -> None:
-    made = loaded("""\
+TWO = """\
 adapter: two
 summary: an example
 gap: {kind: numerics, evidence: [S51]}
@@ -207,6 +232,19 @@ tests:
   - {name: a, inputs: {x: "float16[4, 64]"}, before: "pow(x, 3)", after: x * x * x, fires: cube}
   - {name: b, inputs: {x: "float16[4, 64]"}, before: "pow(x, 2)", after: x * x, fires: square}
   - {name: c, inputs: {x: "float16[4, 64]"}, before: "pow(x, 4)", after: unchanged}
-""")
+"""
+
+
+def test_each_rule_that_was_to_fire_and_did_not_has_its_reason() -> None:
+    found = report(loaded(TWO.replace("fires: cube", "fires: [cube, square]")))
+    assert found.fires.details[:2] == (
+        "square was to fire; what fired: cube",
+        "two/square does not match at `pow`: expected 2, found 3",
+    )
+    assert len(found.fires.details) == 3
+
+
+def test_one_rule_may_be_asked_for() -> None:
+    made = loaded(TWO)
     assert [name for name, _ in chosen_tests(made, "square")] == ["b", "c"]
     assert [name for name, _ in chosen_tests(made)] == ["a", "b", "c"]
