@@ -122,7 +122,7 @@ def _find(paths: Sequence[str]) -> list[Path | None]:
     for path in paths:
         if path != "-" and not os.path.exists(path):
             problems.append(f"no such file or folder: {path}{_nearby(path)}")
-        elif path != "-" and not find_files([path]):
+        elif path != "-" and os.path.isdir(path) and not find_files([path]):
             problems.append(f"no adapter files (*.yaml, *.yml) in {path}")
     if problems:
         raise SpyreDslError("\nerror: ".join(problems))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spyre_dsl.language.automaton import END, Token, Unexpected, run, tokenize
+from spyre_dsl.language.automaton import END, Token, Unexpected, parse, run, tokenize
 from spyre_dsl.language.reductions import ACTIONS, SyntaxProblem
 from spyre_dsl.language.scalars import OffsetMap
 from spyre_dsl.language.syntax import Binding, Broken, Expression, Program, children
@@ -108,9 +108,6 @@ def _refuse_long(text: str, where: OffsetMap) -> None:
 
 def _placed(text: str, where: OffsetMap, tokens: list[Token] | None) -> list[Token]:
     """Tokens (those of the whole text if there are none yet) at their places in the file."""
-    base = where.base
-    if base is not None and tokens is None:
-        return tokenize(text, base)
     return [(kind, value, *_place(where, start, end)) for kind, value, start, end in tokens or tokenize(text)]
 
 
@@ -121,16 +118,19 @@ def _place(where: OffsetMap, start: int, end: int) -> tuple[int, int]:
 
 def _run(text: str, start: str, where: OffsetMap, tokens: list[Token] | None = None) -> Any:
     """The tree of ``start`` over ``tokens`` (offsets in ``text``), or over the whole text."""
-    placed = _placed(text, where, tokens)
+    base = where.base
     try:
-        tree = run(placed, start, ACTIONS)
+        if base is not None and tokens is None:
+            tree = parse(text, base, start, ACTIONS)
+        else:
+            tree = run(_placed(text, where, tokens), start, ACTIONS)
     except Unexpected as unexpected:
         from spyre_dsl.language.syntax_hints import explain  # only needed when something is wrong
 
         slip = explain(text, tokens or tokenize(text), unexpected.position, unexpected.expected(), start)
         span = where.span(slip.start, slip.end)
         raise SyntaxProblem(span, slip.message, slip.label, slip.suggestion) from None
-    if len(placed) > MAX_DEPTH:
+    if len(text) > MAX_DEPTH:
         _refuse_deep(tree)
     return tree
 

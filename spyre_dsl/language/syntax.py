@@ -7,11 +7,13 @@ by structure: spans never take part in equality, so that a parsed, printed and p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Union
 
+from spyre_dsl.language.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Span:
     """A half-open range of character offsets in the text of the file that holds the node."""
 
@@ -26,7 +28,7 @@ def _span() -> Span:
     return field(default=NO_SPAN, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Number:
     """An integer or floating-point literal, a sign before it included (``-1``, ``-inf``).
 
@@ -37,7 +39,7 @@ class Number:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class String:
     """A text in quotes; ``value`` has its escapes resolved."""
 
@@ -45,7 +47,7 @@ class String:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Boolean:
     """``true`` or ``false`` (``True`` and ``False`` are accepted as well)."""
 
@@ -53,14 +55,14 @@ class Boolean:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoneLiteral:
     """``none`` (or ``None``)."""
 
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Capture:
     """``$x``: binds a value in a pattern and names it everywhere else. ``name`` has no dollar sign."""
 
@@ -68,14 +70,14 @@ class Capture:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wildcard:
     """``_``: matches anything and binds nothing."""
 
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """A bare identifier: a ``let`` name, a test input, an argument of a ``forward``, a dtype, or ``end``."""
 
@@ -83,7 +85,7 @@ class Name:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attribute:
     """``self.weight``, ``config.hidden_size``, ``stack.stick``: a path below one of the three documented roots."""
 
@@ -92,7 +94,7 @@ class Attribute:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Keyword:
     """``name=value`` among the arguments of a call."""
 
@@ -102,7 +104,7 @@ class Keyword:
     name_span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """``function(args, name=value)``. ``function`` may be dotted (``aten.pow.Tensor_Scalar``)."""
 
@@ -113,7 +115,7 @@ class Call:
     function_span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListExpression:
     """``[a, b]``."""
 
@@ -121,7 +123,7 @@ class ListExpression:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Index:
     """``base[index]``: one output of a multi-output op, or one item of a list."""
 
@@ -130,7 +132,7 @@ class Index:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unary:
     """``-x``, ``+x`` or ``not x``; ``operator`` is ``-``, ``+`` or ``not``."""
 
@@ -139,7 +141,7 @@ class Unary:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binary:
     """Arithmetic; ``operator`` is one of ``+ - * / // % ** @``."""
 
@@ -149,7 +151,7 @@ class Binary:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compare:
     """One comparison (``< <= > >= == != in`` or ``not in``); a chain ``a < b < c`` is parsed into ``and``."""
 
@@ -159,7 +161,7 @@ class Compare:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Logical:
     """``a and b`` / ``a or b``; short-circuiting."""
 
@@ -169,7 +171,7 @@ class Logical:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conditional:
     """``then if condition else otherwise``."""
 
@@ -179,7 +181,7 @@ class Conditional:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Broken:
     """Stands where text could not be parsed; its diagnostic was already given, so checks pass over it."""
 
@@ -192,7 +194,7 @@ Expression = Union[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binding:
     """``let name = value``."""
 
@@ -202,7 +204,7 @@ class Binding:
     name_span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """A ``forward`` program: bindings in order, then what is returned (several values make a tuple)."""
 

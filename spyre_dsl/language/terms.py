@@ -8,11 +8,11 @@ which only some can be told apart before a model is there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Union
 
 from spyre_dsl.language.functions import FUNCTIONS
+from spyre_dsl.language.records import record
 from spyre_dsl.language.syntax import (
     OPERATOR_OPS,
     Attribute,
@@ -38,35 +38,35 @@ from spyre_dsl.language.vocabulary import Op, Parameter, bind, find_op
 Scalar = Union[int, float, bool, str, None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Var:
     """A capture (or ``_``, each with a name of its own): stands for any value."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lit:
     """A literal. ``3`` and ``3.0`` are equal, ``1`` and ``true`` are not: see :func:`same_literal`."""
 
     value: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sym:
     """A word: a dtype, ``end``, or the input of a test."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Seq:
     """A list."""
 
     items: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class App:
     """An op of the graph, its arguments in the order of the vocabulary."""
 
@@ -74,7 +74,7 @@ class App:
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Composite:
     """A tensor built by a composite function: some ops (``made_of``), of which guards can know the size."""
 
@@ -82,7 +82,7 @@ class Composite:
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Host:
     """A plain value that is computed when a rule matches: ``size($x, -1)``, ``stack.stick``, ``a // b``."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import GUARD, PATTERN, VALUE, AdapterView, Place
@@ -19,7 +20,40 @@ def check_calls(view: AdapterView) -> Iterator[Diagnostic]:
     """Every call of the file."""
     for place in view.places:
         for call in place.calls:
-            yield from _check_call(view, place, call)
+            if not _is_plain(place, call):
+                yield from _check_call(view, place, call)
+
+
+def _is_plain(place: Place, call: Call) -> bool:
+    """Whether a call is right at first sight, as nearly all are: an argument for each parameter, all of fitting kinds.
+
+    What is not may still be right; that is for the longer way.
+    """
+    callee = _callee(call.function, place.role)
+    args = call.args
+    if callee is None or call.keywords or len(args) != len(callee):
+        return False
+    names = place.names
+    return all([kind_of(arg, names) in fitting for arg, fitting in zip(args, callee)])
+
+
+@lru_cache(maxsize=4096)
+def _callee(name: str, role: str) -> tuple[frozenset[str], ...] | None:
+    """The kinds that fit each parameter of what a call in this role means; None if the call needs a closer look."""
+    op, function = find_op(name), FUNCTIONS.get(name)
+    callee: Op | FunctionSpec | None
+    if op is not None:
+        callee = op if function is None and role not in (GUARD, VALUE) else None
+    else:
+        callee = function if function is not None and role in function.places and not function.variadic else None
+    if callee is None or callee.name == "arange":
+        return None
+    return tuple(
+        frozenset(
+            kind for kind in ARTICLES if accepts(parameter.kind, kind) and not (kind == "none" and parameter.required)
+        )
+        for parameter in callee.parameters
+    )
 
 
 def _check_call(view: AdapterView, place: Place, call: Call) -> Iterator[Diagnostic]:
