@@ -54,7 +54,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--ignore", metavar="CODES", action="append", help="do not report these codes")
     parser.add_argument("--strict", action="store_true", help="turn warnings into errors")
     parser.add_argument(
-        "--deep", action="store_true", help="compare module classes and config keys with the installed transformers"
+        "--deep",
+        action="store_true",
+        help="compare module classes, their arguments and attributes, and config keys with the installed packages",
     )
 
 

@@ -21,6 +21,7 @@ from yaml.events import (
 
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
+from spyre_dsl.language.flow_commas import is_open, quoted, rejoin_items, rejoin_value
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
 from spyre_dsl.language.yaml_errors import MAX_DEPTH
@@ -79,9 +80,11 @@ class Composer:
                 self.stopped = True
 
     def report(self, code: str, start: int, end: int, message: str, label: str = "",
-               related: tuple[Related, ...] = ()) -> None:  # fmt: skip
+               related: tuple[Related, ...] = (), suggestion: str | None = None) -> None:  # fmt: skip
         span = Span(start, max(start, end))
-        self.diagnostics.append(diagnose(code, message, self.source, span, label=label, related=related))
+        self.diagnostics.append(
+            diagnose(code, message, self.source, span, label=label, suggestion=suggestion, related=related)
+        )
         if len(self.diagnostics) >= MAX_REPORTED:
             raise _Stop
 
@@ -137,6 +140,9 @@ class Composer:
         self.keys.pop()
         if event.end_mark.index > event.start_mark.index:  # a closing bracket; a block collection has none
             node.end = event.end_mark.index
+            if type(node) is SequenceNode:
+                for item in rejoin_items(self.text, node):
+                    self.cut_at_comma(item, "[]")
         anchor = self.open_anchors.pop()
         if anchor is not None:
             self.anchors[anchor] = node
@@ -193,7 +199,11 @@ class Composer:
             return
         else:
             self.keys[-1] = None
-            if type(key) is Scalar and key.value not in parent.entries and (key.style or key.value[:1].isalpha()) \
+            joined = rejoin_value(self.text, parent, key, node) if type(node) is Scalar and not node.value else None
+            if joined is not None:
+                if not is_open(joined):
+                    self.cut_at_comma(joined, "{}")
+            elif type(key) is Scalar and key.value not in parent.entries and (key.style or key.value[:1].isalpha()) \
                     and key.value not in WORDS:  # fmt: skip
                 parent.entries[key.value] = (key, node)
             else:
@@ -201,6 +211,13 @@ class Composer:
         parent.size += node.size
         parent.depth = max(parent.depth, node.depth + 1)
         parent.end = node.end if end is None else end
+
+    def cut_at_comma(self, value: Scalar, brackets: str) -> None:
+        """A value that was put together again: this once it is clear what was meant."""
+        message = f"inside `{brackets}` a value that contains a comma must be quoted"
+        written = quoted(value.value)
+        label = f"write {written}" if written is not None else "quote it"
+        self.report("SD001", value.start, value.end, message, label, suggestion=written)
 
     def odd_key(self, mapping: MappingNode, key: Node, value: Node) -> None:
         """A key that is perhaps none: refused, or put in after all."""

@@ -56,18 +56,30 @@ def module_classes() -> frozenset[str]:
     Raises:
         NotInstalled: torch or transformers is not installed.
     """
-    torch, transformers = package_directory("torch"), package_directory("transformers")
     found: set[str] = set()
-    for path in (torch / "nn" / "modules").glob("*.py"):
-        names = _CLASS.findall(_text(path))
-        found.update(f"torch.nn.modules.{path.stem}.{name}" for name in names)
-        found.update(f"torch.nn.{name}" for name in names)
+    for module, text in module_files().items():
+        names = _CLASS.findall(text)
+        found.update(f"{module}.{name}" for name in names)
+        if module.startswith("torch."):
+            found.update(f"torch.nn.{name}" for name in names)
+    return frozenset(found)
+
+
+@cache
+def module_files() -> Mapping[str, str]:
+    """The source text of the files that define modules, by the names under which Python imports them.
+
+    Raises:
+        NotInstalled: torch or transformers is not installed.
+    """
+    torch, transformers = package_directory("torch"), package_directory("transformers")
+    found = {f"torch.nn.modules.{path.stem}": _text(path) for path in (torch / "nn" / "modules").glob("*.py")}
     files = [*transformers.glob("models/*/modeling_*.py"), *(transformers / name for name in _SHARED)]
     for path in files:
         if path.is_file():
             module = ".".join(("transformers", *path.relative_to(transformers).with_suffix("").parts))
-            found.update(f"{module}.{name}" for name in _CLASS.findall(_text(path)))
-    return frozenset(found)
+            found[module] = _text(path)
+    return found
 
 
 _SHARED = ("activations.py", "pytorch_utils.py", "modeling_layers.py", "modeling_utils.py")

@@ -6,7 +6,7 @@ take, and names are only looked for when one is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def distance(a: str, b: str, limit: int) -> int:
@@ -78,3 +78,18 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The likeliest of ``candidates`` for a misspelt ``word``, or None where none is near."""
     best = ranked(word, candidates)
     return best[0] if best else None
+
+
+def meant_member(word: str, candidates: Sequence[str]) -> str | None:
+    """As ``nearest``, for arguments and attributes: these are also cut short or written out (``eps``, ``epsilon``)."""
+    near = nearest(word, candidates)
+    if near is not None or len(word) < _SHORTEST:
+        return near
+    related = (
+        name for name in candidates if len(name) >= _SHORTEST and (word.startswith(name) or name.startswith(word))
+    )
+    return max(related, key=lambda name: min(len(name), len(word)), default=None)
+
+
+_SHORTEST = 3
+"""Names shorter than this begin too many others."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MODULES = ("calls", "names", "facts", "guards", "patterns", "duplicates", "coverage", "requires", "blocks", "rule_set")
 """The modules that hold the checks, in the order in which they run."""
 
-DEEP_MODULES = ("installed",)
+DEEP_MODULES = ("installed", "module_names")
 """The modules whose checks look at the installed transformers and torch; only ``deep`` imports them."""
 
 

@@ -14,15 +14,19 @@ from spyre_dsl.language.terms import Host, Term, Terms, TooLarge
 
 @file_check("SD304", "SD305")
 def check_guards(view: AdapterView) -> Iterator[Diagnostic]:
-    """A guard that never holds makes its rule dead, one that always holds is no guard."""
+    """A guard that never holds makes its rule dead, one that always holds is no guard.
+
+    What can be read is judged, whatever else of the rule cannot.
+    """
     for rule in view.rules:
-        if rule.guards and not rule.broken:
+        if rule.guards:
             yield from _check_rule(view, rule)
 
 
 def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
     terms: list[Term] = []
-    for place in rule.guards:
+    guards = tuple(place for place in rule.guards if not place.broken)
+    for place in guards:
         try:
             term = Terms().build(place.expression, "any")
         except TooLarge:
@@ -38,7 +42,7 @@ def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
         terms.append(term)
         if len(terms) > 1 and not _possible(tuple(terms)):
             related = tuple(
-                Related("together with this one", view.source, p.expression.span) for p in rule.guards[: len(terms) - 1]
+                Related("together with this one", view.source, p.expression.span) for p in guards[: len(terms) - 1]
             )
             message = "this guard never holds together with those before it"
             yield view.diagnose("SD304", message, span, label="contradicts an earlier guard", related=related)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,12 @@ EMPTY_SOURCE = Source("<memory>", "")
 PATTERN, GUARD, REWRITE, VALUE, TEST = "pattern", "guard", "rewrite", "value", "test"
 """What an expression is for; ``value``: a plain value outside a match (``expect.sites``, ``expires``, attributes)."""
 
+
+_OTHER_KEYS = frozenset({"adapter", "summary", "gap", "requires", "expires", "rules"})
+"""The keys of a file under which there are no tests."""
+
+_FILE_KEY = re.compile(r"""^["']?(?P<name>[A-Za-z_]\w*)["']?[ ]*:""", re.MULTILINE)
+_TESTS = re.compile(r"""\btests["']?[ ]*:""")
 
 LEAVES = frozenset({Number, String, Boolean, NoneLiteral, Capture, Wildcard, Name, Attribute, Broken})
 """The expressions without parts."""
@@ -145,10 +152,27 @@ class AdapterView:
         return any(span.start <= place.start and place.end <= span.end for place in self.damage)
 
     @lazy
-    def damaged_outside_rules(self) -> bool:
-        """Whether something outside all rules could not be read."""
+    def tests_hidden(self) -> bool:
+        """Whether the file may hold tests, or parts of them, that could not be read.
+
+        Mistakes in rules hide none, nor do those under another key that is known. Where no test was read although
+        the file has the key, anything that is wrong may be the reason.
+        """
+        if not self.damage:
+            return False
+        if not self.adapter.tests and _TESTS.search(self.source.text):
+            return True
         rules = [rule.span for rule in self.adapter.rules]
-        return any(not any(r.start <= place.start and place.end <= r.end for r in rules) for place in self.damage)
+        outside = (p for p in self.damage if not any(r.start <= p.start and p.end <= r.end for r in rules))
+        return any(self._key_above(place) not in _OTHER_KEYS for place in outside)
+
+    def _key_above(self, place: Span) -> str:
+        """The key of the file under which a place is, or which it is; empty if that cannot be told."""
+        line_end = self.source.text.find("\n", place.start)
+        last = ""
+        for key in _FILE_KEY.finditer(self.source.text, 0, len(self.source.text) if line_end < 0 else line_end):
+            last = key["name"]
+        return last
 
     @property
     def source(self) -> Source:

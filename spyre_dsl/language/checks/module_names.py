@@ -1,0 +1,154 @@
+"""Deep mode: what a rule for modules calls an argument of their forward, or an attribute of them, is one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+
+from spyre_dsl.language.adapter import (
+    AttributesRewrite,
+    ForwardRewrite,
+    ParametersRewrite,
+    UseRewrite,
+)  # fmt: skip
+from spyre_dsl.language.checks.names import WORDS
+from spyre_dsl.language.checks.registry import file_check
+from spyre_dsl.language.checks.view import AdapterView, RuleView
+from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.installed_members import (
+    assigned_elsewhere,
+    attributes,
+    classes,
+    forward_arguments,
+    of_every_module,
+    passed_by_name,
+)
+from spyre_dsl.language.suggest import meant_member, nearest
+from spyre_dsl.language.syntax import Expression, Name, Span, walk
+
+_OF_MODULES = (ForwardRewrite, ParametersRewrite, AttributesRewrite, UseRewrite)
+"""The rewrites in whose rules ``self`` is the module that ``match.module`` names."""
+
+_SHOWN = 8
+"""How many names are listed where none is near."""
+
+
+@file_check("SD216", deep=True)
+def check_names_of_modules(view: AdapterView) -> Iterator[Diagnostic]:
+    """Each wrong name at its first use in a rule; no name is wrong that one of the matched classes has or may have."""
+    for rule in view.rules:
+        rewrite, glob = rule.rule.rewrite, rule.rule.match.module
+        if glob is None or not isinstance(rewrite, _OF_MODULES):
+            continue
+        matched = _matched(glob)
+        if not matched:
+            continue  # SD213, or a class of another package
+        if isinstance(rewrite, ForwardRewrite) and not rule.broken:
+            yield from _check_arguments(view, rewrite, glob, matched)
+        yield from _check_attributes(view, rule, glob, matched)
+
+
+@cache
+def _matched(glob: str) -> tuple[str, ...]:
+    """The installed classes that a glob names, as a class or through ``torch.nn``."""
+    forms = (glob,) if "." in glob else (glob, f"*.{glob}")
+    found = []
+    for qualified in classes():
+        names = [qualified]
+        if qualified.startswith("torch.nn.modules."):
+            names.append(f"torch.nn.{qualified.rpartition('.')[2]}")
+        if any(fnmatchcase(name, form) for form in forms for name in names):
+            found.append(qualified)
+    return tuple(found)
+
+
+def _check_arguments(
+    view: AdapterView, rewrite: ForwardRewrite, glob: str, matched: tuple[str, ...]
+) -> Iterator[Diagnostic]:
+    program = rewrite.program
+    lets: set[str] = set()
+    reported: set[str] = set()
+    lines: list[tuple[str, Expression]] = [(binding.name, binding.value) for binding in program.bindings]
+    lines += [("", result) for result in program.results]
+    for defines, expression in lines:
+        for name in walk(expression):
+            if not isinstance(name, Name) or name.name in lets or name.name in WORDS or name.name in reported:
+                continue
+            if any(_may_be_argument(qualified, name.name) for qualified in matched):
+                continue
+            reported.add(name.name)
+            yield _no_argument(view, name, glob, matched, [binding.name for binding in program.bindings], lets)
+        lets.add(defines)
+
+
+def _may_be_argument(qualified: str, name: str) -> bool:
+    """Whether a forward has an argument, or may be given one: where it takes others, a name that its file knows."""
+    arguments = forward_arguments(qualified)
+    if arguments is None or name in arguments.names:
+        return True
+    return arguments.others and (passed_by_name(qualified, name) or nearest(name, arguments.names) is None)
+
+
+def _no_argument(
+    view: AdapterView, name: Name, glob: str, matched: tuple[str, ...], bindings: list[str], lets: set[str]
+) -> Diagnostic:
+    known: dict[str, None] = {}
+    for qualified in matched:
+        arguments = forward_arguments(qualified)
+        known.update(dict.fromkeys(arguments.names if arguments is not None else ()))
+    message = f"the forward of `{glob}` has no argument `{name.name}`"
+    if name.name in bindings:
+        label, near = f"`{name.name}` is defined only after this", None
+    else:
+        near = meant_member(name.name, [*known, *sorted(lets - {""})]) or nearest(name.name, sorted(WORDS))
+        label = f"did you mean `{near}`?" if near else f"its arguments are {_listed(known)}"
+    return view.diagnose("SD216", message, name.span, label=label, suggestion=near)
+
+
+def _check_attributes(view: AdapterView, rule: RuleView, glob: str, matched: tuple[str, ...]) -> Iterator[Diagnostic]:
+    reported: set[str] = set()
+    for written, prefix, span in _uses(rule):
+        first, _, rest = written.partition(".")
+        if first in reported or any(_may_be_attribute(qualified, first) for qualified in matched):
+            continue
+        reported.add(first)
+        public = _attributes_of(matched)
+        near = meant_member(first, public)
+        suggestion = f"{prefix}{near}{'.' if rest else ''}{rest}" if near else None
+        label = f"did you mean `{suggestion}`?" if suggestion else f"its attributes are {_listed(public)}"
+        yield view.diagnose("SD216", f"`{glob}` has no attribute `{first}`", span, label=label, suggestion=suggestion)
+
+
+def _uses(rule: RuleView) -> Iterator[tuple[str, str, Span]]:
+    """Every path below ``self`` in a rule, with how it is written and where."""
+    rewrite = rule.rule.rewrite
+    if isinstance(rewrite, (ParametersRewrite, AttributesRewrite)):
+        for value in rewrite.values:
+            yield value.name, "", value.span
+    for place in rule.places:
+        for attribute in place.attributes:
+            if attribute.root == "self":
+                yield ".".join(attribute.path), "self.", attribute.span
+        for call in place.calls:
+            if call.function.startswith("self."):
+                yield call.function.removeprefix("self."), "self.", call.function_span
+
+
+def _may_be_attribute(qualified: str, name: str) -> bool:
+    known = attributes(qualified)
+    return known is None or name in known or assigned_elsewhere(qualified, name)
+
+
+def _attributes_of(matched: tuple[str, ...]) -> list[str]:
+    """What the classes have beyond what every module has, the commonest first; capitals are words of documentation."""
+    counts = Counter(
+        name for qualified in matched for name in (attributes(qualified) or frozenset()) - of_every_module()
+    )
+    return [name for name in sorted(counts, key=lambda name: (-counts[name], name)) if name[0].islower()]
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = [f"`{name}`" for name in names]
+    return ", ".join(shown[:_SHOWN]) + (", ..." if len(shown) > _SHOWN else "") if shown else "none"
