@@ -52,7 +52,8 @@ def capture(
     with the hooks it had. With ``functional`` a graph that writes in place is made functional (only then, because that
     traces it a second time).
 
-    Raises CaptureError if torch cannot export the model with these inputs.
+    Raises CaptureError if torch cannot export the model with these inputs; what the product's own code raises inside
+    the model (a rule's forward) comes through as it is.
     """
     inputs = dict(kwargs or {})
     calls: dict[str, list[Received]] = {}
@@ -71,6 +72,8 @@ def _export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         with flat_signature(model, args, kwargs) as flat:
             shapes = {name: dynamic_shapes(value) for name, value in flat.items()}
             return torch.export.export(model, (), flat, strict=False, dynamic_shapes=shapes)
+    except SpyreDslError:
+        raise  # a rule's own forward has said what is wrong with it: the inputs are not to blame
     except Exception as error:
         raise CaptureError(
             f"{type(model).__name__} cannot be exported with these inputs: {_first_line(error)}"

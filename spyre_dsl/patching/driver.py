@@ -103,6 +103,7 @@ class Rewriter:
             self.parameter,
             self._current,
             self._fake_values,
+            match.adapter.source,
         )
         result = emitter.run(rewrite.let, rewrite.expression)
         self._replace(match, result, emitter)

@@ -15,8 +15,10 @@ import torch
 
 from spyre_dsl.graphs.sizes import Sizes, SymbolicSize, dtype_name
 from spyre_dsl.language.adapter import ForwardRewrite, ParametersRewrite
+from spyre_dsl.language.source import Source
 from spyre_dsl.matching.environment import Environment, Stack
 from spyre_dsl.patching.overloads import PlannedCall
+from spyre_dsl.patching.unknown_names import guess
 from spyre_dsl.patching.writing import ExpressionWriter, refused
 
 
@@ -36,10 +38,12 @@ def wrote(stack_trace: str | None, files: tuple[str, ...]) -> bool:
 class EagerWriter(ExpressionWriter):
     """Carries out ops at once. ``like`` tells the device and dtype of constants."""
 
-    def __init__(self, environment: Environment, label: str, like: torch.Tensor | None) -> None:
+    def __init__(
+        self, environment: Environment, label: str, like: torch.Tensor | None, source: Source | None = None
+    ) -> None:
         is_float = like is not None and like.is_floating_point()
         dtype = dtype_name(like.dtype) if is_float and like is not None else "float32"
-        super().__init__(environment, label, like.device if like is not None else torch.device("cpu"), dtype)
+        super().__init__(environment, label, like.device if like is not None else torch.device("cpu"), dtype, source)
         self.symbolic = Sizes()
 
     def is_tensor(self, value: Any) -> bool:
@@ -74,6 +78,7 @@ class ProgramForward:
     label: str
     config: Any
     stack: Stack | None
+    source: Source | None = None
 
     def __call__(self, module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         return self.forward(module, args, kwargs)
@@ -82,7 +87,7 @@ class ProgramForward:
         """One call of the module; ops are traced from here."""
         names = _arguments(type(module).forward, module, args, kwargs)
         environment = Environment(self.config, self.stack, module)
-        writer = EagerWriter(environment, self.label, _first_float(names.values()))
+        writer = EagerWriter(environment, self.label, _first_float(names.values()), self.source)
         for name, value in names.items():
             writer.bind(name, value)
         for binding in self.rewrite.program.bindings:
@@ -100,6 +105,7 @@ class ParametersForward:
     config: Any
     stack: Stack | None
     inner: Callable[..., Any]
+    source: Source | None = None
 
     def __call__(self, module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         return self.forward(module, args, kwargs)
@@ -107,13 +113,16 @@ class ParametersForward:
     def forward(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One call of the module; ops are traced from here."""
         held = module._parameters
-        writer = EagerWriter(Environment(self.config, self.stack, module), self.label, _first_float(held.values()))
+        environment = Environment(self.config, self.stack, module)
+        writer = EagerWriter(environment, self.label, _first_float(held.values()), self.source)
         for line in self.rewrite.let:
             writer.bind(line.name, writer.emit(line.value))
         values = {line.name: writer.emit(line.value) for line in self.rewrite.values}
-        for name in values:
-            if name not in held:
-                raise writer.refuse(f"{type(module).__name__} has no parameter `{name}`")
+        for line in self.rewrite.values:
+            if line.name not in held:
+                known = [name for name, value in held.items() if value is not None]
+                why = f"{type(module).__name__} has no parameter `{line.name}`{guess(line.name, known, known, 'there')}"
+                raise writer.refuse(why, line.span)
         output = self._run(module, values, args, kwargs)
         if self.rewrite.output is None:
             return output

@@ -24,14 +24,17 @@ from spyre_dsl.language.adapter import (
     UseRewrite,
 )  # fmt: skip
 from spyre_dsl.language.printing import show
+from spyre_dsl.language.suggest import meant_member
+from spyre_dsl.language.syntax import Span
 from spyre_dsl.matching.evaluate import evaluate
 from spyre_dsl.matching.no_match import EvaluationProblem
 from spyre_dsl.matching.rules import Match
 from spyre_dsl.matching.scope import MatchContext
 from spyre_dsl.patching.eager import BlockForward, ParametersForward, ProgramForward
-from spyre_dsl.patching.errors import RewriteError
+from spyre_dsl.patching.errors import RewriteError, place_in
 from spyre_dsl.patching.journal import Journal
 from spyre_dsl.patching.site import Site
+from spyre_dsl.patching.unknown_names import attribute_names, guess, hint
 
 EDITS = (ForwardRewrite, ParametersRewrite, AttributesRewrite, ConfigRewrite, UseRewrite)
 NEW_FORWARD = (ForwardRewrite, ParametersRewrite, UseRewrite)
@@ -71,32 +74,57 @@ class ModelEdit:
 
     def _forward(self, module: torch.nn.Module, context: MatchContext) -> Any:
         if isinstance(self.rewrite, ForwardRewrite):
-            return ProgramForward(self.rewrite, self.label, context.config, context.stack)
+            return ProgramForward(self.rewrite, self.label, context.config, context.stack, self.match.adapter.source)
         held = vars(module).get("forward")
         inner = held.__func__ if isinstance(held, types.MethodType) else type(module).forward
         if isinstance(self.rewrite, ParametersRewrite):
-            return ParametersForward(self.rewrite, self.label, context.config, context.stack, inner)
+            source = self.match.adapter.source
+            return ParametersForward(self.rewrite, self.label, context.config, context.stack, inner, source)
         arguments = {line.name: self._value(line, context) for line in self.rewrite.arguments}
         function = find_block(self.rewrite.block).build(module, inner, arguments)
         return BlockForward(self.label, function, tuple(arguments.items()))
 
     def _attributes(self, module: torch.nn.Module, context: MatchContext, journal: Journal) -> None:
         for line in self.rewrite.values:
-            if not hasattr(module, line.name) or line.name in {*module._parameters, *module._buffers, *module._modules}:
-                raise RewriteError(f"{self.label}: {type(module).__name__} has no plain attribute `{line.name}`")
+            held = {*module._parameters, *module._buffers, *module._modules}
+            if not hasattr(module, line.name) or line.name in held:
+                known = [name for name in attribute_names(module) if name not in held]
+                meant = "" if line.name in held else guess(line.name, known, known, "there")
+                raise self._refuse(line, f"{type(module).__name__} has no plain attribute `{line.name}`{meant}")
             journal.set_attribute(module, line.name, self._value(line, context))
 
     def _config(self, module: torch.nn.Module, context: MatchContext, journal: Journal) -> None:
         config = getattr(module, "config", None) or context.config
         for line in self.rewrite.values:
-            holder, name = _config_place(config, line.name, self.label)
+            holder, name = self._config_place(config, line)
             journal.set_attribute(holder, name, self._value(line, context))
 
     def _value(self, line: Let, context: MatchContext) -> Any:
-        value = evaluate(line.value, context.environment(self.path))
+        environment = context.environment(self.path)
+        value = evaluate(line.value, environment)
         if isinstance(value, EvaluationProblem):
-            raise RewriteError(f"{self.label}: {line.name}: {value.text}")
+            meant = hint(line.value, value.span, environment)
+            raise self._refuse(line, f"{line.name}: {value.text}{meant}", value.span)
         return list(value) if isinstance(value, tuple) else value
+
+    def _config_place(self, config: Any, line: Let) -> tuple[Any, str]:
+        """The (nested) config that holds a key, and the name it has there."""
+        *path, name = line.name.split(".")
+        known: list[str] = []
+        for start in (config, getattr(config, "text_config", None)):
+            holder = start
+            for part in path:
+                holder = getattr(holder, part, None)
+            own = getattr(type(holder), "attribute_map", {}).get(name, name)
+            if holder is not None and own in vars(holder):
+                return holder, own
+            known += attribute_names(holder) if holder is not None else []
+        near = meant_member(name, known)
+        meant = f"; did you mean `{near}`?" if near is not None else ""
+        raise self._refuse(line, f"the config has no key `{line.name}`{meant}")
+
+    def _refuse(self, line: Let, why: str, span: Span | None = None) -> RewriteError:
+        return RewriteError(f"{place_in(self.match.adapter.source, span or line.span)}{self.label}: {why}")
 
 
 def edits_of(matches: Iterable[Match]) -> list[ModelEdit]:
@@ -116,19 +144,6 @@ def _place(edit: ModelEdit) -> tuple[Any, ...]:
     if isinstance(edit.rewrite, (ForwardRewrite, UseRewrite)):
         return (edit.path, "forward")
     return (edit.path, type(edit.rewrite), tuple(line.name for line in edit.rewrite.values))
-
-
-def _config_place(config: Any, key: str, label: str) -> tuple[Any, str]:
-    """The (nested) config that holds ``key``, and the name it has there."""
-    *path, name = key.split(".")
-    for start in (config, getattr(config, "text_config", None)):
-        holder = start
-        for part in path:
-            holder = getattr(holder, part, None)
-        own = getattr(type(holder), "attribute_map", {}).get(name, name)
-        if holder is not None and own in vars(holder):
-            return holder, own
-    raise RewriteError(f"{label}: the config has no key `{key}`")
 
 
 def _forward_line(module: torch.nn.Module) -> str:

@@ -17,6 +17,7 @@ from torch._guards import detect_fake_mode
 from spyre_dsl.graphs.node import Node
 from spyre_dsl.graphs.sizes import Sizes, SymbolicSize, dtype_name
 from spyre_dsl.language.functions import FLOAT_DTYPES
+from spyre_dsl.language.source import Source
 from spyre_dsl.matching.environment import Environment
 from spyre_dsl.patching.fake_values import FakeValues
 from spyre_dsl.patching.fold import EMITTED
@@ -34,7 +35,7 @@ class Emitter(ExpressionWriter):
 
     ``environment`` holds the match's captures and the roots ``self``, ``config`` and ``stack``; ``parameter`` finds the
     placeholder of one of the model's own tensors; ``current`` gives, for a node of the graph as it was matched, the
-    node that stands for it now.
+    node that stands for it now; ``source`` is the rule's file, for places in errors.
     """
 
     def __init__(
@@ -45,12 +46,13 @@ class Emitter(ExpressionWriter):
         parameter: NodeOf = lambda tensor: None,
         current: Callable[[torch.fx.Node], torch.fx.Node] = lambda node: node,
         fake_values: FakeValues | None = None,
+        source: Source | None = None,
     ) -> None:
         example = _example(anchor)
         is_tensor = isinstance(example, torch.Tensor)
         name = dtype_name(example.dtype) if is_tensor else "float32"
         device = example.device if is_tensor else torch.device("cpu")
-        super().__init__(environment, label, device, name if name in FLOAT_DTYPES else "float32")
+        super().__init__(environment, label, device, name if name in FLOAT_DTYPES else "float32", source)
         self.graph = anchor.graph
         self.anchor = anchor
         self.parameter = parameter

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spyre_dsl.language.diagnostics import SpyreDslError
+from spyre_dsl.language.source import Source
+from spyre_dsl.language.syntax import NO_SPAN, Span
 
 
 class PatchError(SpyreDslError):
@@ -37,3 +39,11 @@ class UnseenSignature(PatchError):
 
 class ApplyError(PatchError):
     """A plan does not fit the model it is applied to, or the model is patched already."""
+
+
+def place_in(source: Source | None, span: Span) -> str:
+    """``file:line:column: `` of a place in a rule file, to stand before a message; empty where it is not known."""
+    if source is None or span == NO_SPAN:
+        return ""
+    position = source.position(span.start)
+    return f"{source.name}:{position.line}:{position.column}: "

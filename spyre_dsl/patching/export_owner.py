@@ -18,7 +18,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from spyre_dsl.graphs.mutation import writes_in_place
 from spyre_dsl.graphs.transformers_support import exportable
-from spyre_dsl.patching.errors import ExportError
+from spyre_dsl.patching.errors import ExportError, RewriteError
 from spyre_dsl.patching.reads import ReadLog, Reads, recording
 from spyre_dsl.patching.signature import Structure, flatten, mutable_arguments, unflatten
 from spyre_dsl.patching.untouched import untouched
@@ -103,6 +103,7 @@ def export_owner(
 
     Raises:
         ExportError: torch.export refuses the module, with its reason.
+        RewriteError: a forward that a rule gave to the module, or to one inside, cannot be carried out.
     """
     call = _Call(owner, forward, structure)
     examples = tuple(example_of(leaf) for leaf in leaves)
@@ -111,6 +112,8 @@ def export_owner(
         with torch.inference_mode(False), torch.no_grad(), untouched(owner), exportable(owner), _quietly():
             program = torch.export.export(_Wrapper(owner, call), examples, dynamic_shapes=dynamic, strict=False)
             program = _functional(program)
+    except RewriteError:
+        raise  # a rule's own forward has said what is wrong with it
     except Exception as problem:  # torch.export raises what the traced code raises: anything
         raise ExportError(
             f"{path or 'the model'} ({type(owner).__name__}) cannot be exported alone: {_first_line(problem)}"

@@ -14,8 +14,10 @@ import torch
 from spyre_dsl.graphs.sizes import dtype_name
 from spyre_dsl.language.adapter import Let
 from spyre_dsl.language.functions import FUNCTIONS
+from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import (
     COMPARE_OPS,
+    NO_SPAN,
     OPERATOR_OPS,
     Attribute,
     Binary,
@@ -29,6 +31,7 @@ from spyre_dsl.language.syntax import (
     ListExpression,
     Logical,
     Name,
+    Span,
     Unary,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import BindingProblem, bind, find_op
@@ -36,8 +39,9 @@ from spyre_dsl.matching.environment import Environment
 from spyre_dsl.matching.evaluate import evaluate
 from spyre_dsl.matching.no_match import EvaluationProblem
 from spyre_dsl.patching.composites import COMPOSITES
-from spyre_dsl.patching.errors import RewriteError
+from spyre_dsl.patching.errors import RewriteError, place_in
 from spyre_dsl.patching.overloads import PlannedCall, candidates, overload_named
+from spyre_dsl.patching.unknown_names import hint
 
 TO_THE_END = 2**63 - 1
 """What ATen writes for the end of a slice that goes to the end."""
@@ -46,11 +50,15 @@ TO_THE_END = 2**63 - 1
 class ExpressionWriter:
     """Evaluates expressions in ``environment``; subclasses say what a tensor is and how an op is carried out.
 
-    ``label`` (``adapter/rule``) stands at the head of every error. ``dtype`` is that of constants.
+    ``label`` (``adapter/rule``) stands at the head of every error, behind the place in ``source`` where that is known.
+    ``dtype`` is that of constants.
     """
 
-    def __init__(self, environment: Environment, label: str, device: torch.device, dtype: str) -> None:
+    def __init__(
+        self, environment: Environment, label: str, device: torch.device, dtype: str, source: Source | None = None
+    ) -> None:
         self.environment = environment
+        self.source = source
         self.label = label
         self.device = device
         self.dtype = dtype
@@ -130,9 +138,9 @@ class ExpressionWriter:
         shown = ", ".join(f"{key}={self.show(value)}" for key, value in arguments.items())
         raise self.refuse(f"{found.name}({shown}) fits none of its overloads. " + "; ".join(tried))
 
-    def refuse(self, why: str) -> RewriteError:
-        """The error for a rewrite that cannot be written here."""
-        return RewriteError(f"{self.label}: {why}")
+    def refuse(self, why: str, span: Span = NO_SPAN) -> RewriteError:
+        """The error for a rewrite that cannot be written here; ``span`` is what it is about."""
+        return RewriteError(f"{place_in(self.source, span)}{self.label}: {why}")
 
     def show(self, value: Any) -> str:
         """A value in a message: ``float32[2, 16, 64]``."""
@@ -235,7 +243,7 @@ class ExpressionWriter:
         environment = self.environment.with_names(**names) if names else self.environment
         value = evaluate(expression, environment)
         if isinstance(value, EvaluationProblem):
-            raise self.refuse(value.text)
+            raise self.refuse(value.text + hint(expression, value.span, environment), value.span)
         return value
 
 

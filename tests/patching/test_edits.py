@@ -115,6 +115,27 @@ PARAMETERS = """
 """
 
 
+@pytest.mark.parametrize(
+    ("body", "wrong", "said"),
+    [
+        ("forward: return x * self.weight + shfit", "shfit", "nothing is called `shfit` here; did you mean `shift`?"),
+        ("forward: return far * self.weight", "far", "nothing is called `far` here; known here: `x`, `shift`"),
+        ("forward: return x * self.weigth", "self.weigth", "`self` has no `weigth`; did you mean `weight`?"),
+        ("forward: return x * self.zzz", "self.zzz", "`self` has no `zzz`; known of `self`: `weight`, `scale`"),
+        ("parameters: {wieght: self.weight}", "wieght", "Scaled has no parameter `wieght`; did you mean `weight`?"),
+        ("attributes: {scael: 3}", "scael", "Scaled has no plain attribute `scael`; did you mean `scale`?"),
+        ("attributes: {scale: self.scael}", "self.scael", "scale: `self` has no `scael`; did you mean `scale`?"),
+    ],
+)
+def test_a_name_that_the_module_does_not_have_is_told_with_its_place(body, wrong, said):
+    given = rules(f"- name: wrong\n  match: {{module: '*Scaled'}}\n  rewrite:\n    {body}")
+    source = given.adapters[0].source
+    place = source.position(source.text.index(wrong, source.text.index(body)))
+    with pytest.raises(RewriteError) as raised:
+        plan(Net().eval(), given, (X,), stack=STACK)
+    assert str(raised.value) == f"{source.name}:{place.line}:{place.column}: test/wrong: {said}"
+
+
 def test_parameters_are_replaced_and_the_output_trimmed():
     model, made = planned(PARAMETERS)
     assert {patch.owner for patch in made.patches} == {"first", "last"}
