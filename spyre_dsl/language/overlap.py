@@ -19,7 +19,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from spyre_dsl.language.adapter import AttributesRewrite, ConfigRewrite, ForwardRewrite, ParametersRewrite, PlaceRewrite
-from spyre_dsl.language.rule_terms import RuleTerms
+from spyre_dsl.language.rule_terms import FirstOfEach, RuleTerms
 from spyre_dsl.language.scopes import guards_disjoint, narrower, ordered, scopes_disjoint
 from spyre_dsl.language.term_index import TermIndex, anything
 from spyre_dsl.language.terms import App, Term, substitute, subterms
@@ -48,18 +48,18 @@ def overlaps(rules: Sequence[RuleTerms], effort: Effort | None = None) -> Iterat
     """
     effort = effort or Effort(MAX_EFFORT)
     index = TermIndex[RuleTerms]()
-    first: dict[Hashable, RuleTerms] = {}
+    first = FirstOfEach()
     for rule in rules:
         if not rule.usable:
             continue
         assert isinstance(rule.pattern, App)
-        twin = first.setdefault(rule.identity, rule)
+        twin = first.find(rule)
         if twin is not rule:
             yield Overlap(twin, rule, rule.pattern)
             continue
         found = 0
         demanded = _config_demands(rule)
-        for other in index.candidates(rule.pattern, demanded):
+        for other in index.candidates(rule.demands, demanded):
             witness = _witness(other, rule, effort)
             if effort.exhausted:
                 return
@@ -68,7 +68,7 @@ def overlaps(rules: Sequence[RuleTerms], effort: Effort | None = None) -> Iterat
                 found += 1
                 if found == MAX_PER_RULE:
                     break
-        index.add(rule.pattern, rule, demanded)
+        index.add(rule.demands, rule, demanded)
     yield from _module_overlaps(rules)
 
 

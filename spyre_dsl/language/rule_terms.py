@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from spyre_dsl.language.adapter import Adapter, OpRewrite, PlaceRewrite, Rule, UseRewrite
 from spyre_dsl.language.lazy import lazy
 from spyre_dsl.language.syntax import Broken, walk
+from spyre_dsl.language.term_index import Demands, demands
 from spyre_dsl.language.terms import UNKNOWN, App, Host, Term, Terms, TooLarge, Var, children_of, subterms
 
 _FLOAT_ARGUMENTS = {
@@ -44,6 +45,11 @@ class RuleTerms:
             return self._terms.build(self.rule.match.op)
         except TooLarge:
             return UNKNOWN
+
+    @lazy
+    def demands(self) -> Demands:
+        """What the pattern demands, for the indices."""
+        return demands(self.pattern) if isinstance(self.pattern, App) else ()
 
     @lazy
     def guards(self) -> tuple[Term, ...]:
@@ -110,7 +116,7 @@ class RuleTerms:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Equal for rules that say the same in the same words, wherever they stand."""
+        """Equal for rules that say the same in the same words, wherever they stand; see :class:`FirstOfEach`."""
         return self.rule.match, self.rule.rewrite, self.stacks, self.rule.priority
 
     @property
@@ -121,6 +127,28 @@ class RuleTerms:
     def name(self) -> str:
         """The rule as messages call it: ``adapter/rule``."""
         return f"{self.adapter.name}/{self.rule.name}"
+
+
+class FirstOfEach:
+    """Keeps the first rule of each identity.
+
+    To hash a rule is to walk through all of it; so rules are told apart by what their patterns demand, which is known
+    anyway, and hashed only where that is the same.
+    """
+
+    def __init__(self) -> None:
+        self._alone: dict[Demands, RuleTerms] = {}
+        self._together: dict[Demands, dict[object, RuleTerms]] = {}
+
+    def find(self, rule: RuleTerms) -> RuleTerms:
+        """The first rule that was asked for and is the same as this one: perhaps this one itself."""
+        other = self._alone.setdefault(rule.demands, rule)
+        if other is rule:
+            return rule
+        same = self._together.get(rule.demands)
+        if same is None:
+            same = self._together[rule.demands] = {other.identity: other}
+        return same.setdefault(rule.identity, rule)
 
 
 def all_variables(term: Term) -> list[str]:

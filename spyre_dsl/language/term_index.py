@@ -22,6 +22,8 @@ MAX_DEPTH = 3
 
 _ANY: Hashable = object()
 Position = tuple[Hashable, ...]
+Demands = tuple[tuple[Position, Hashable], ...]
+"""What a term demands, position by position, the root first."""
 
 
 class TermIndex(Generic[T]):
@@ -31,21 +33,33 @@ class TermIndex(Generic[T]):
         self._filed: dict[Position, dict[Hashable, list[tuple[int, T]]]] = {}
         self._count = 0
 
-    def add(self, term: App, item: T, extra: Mapping[Hashable, Sequence[Hashable]] | None = None) -> None:
-        """Files ``item`` under ``term``; ``extra`` are demands of other kinds (config values), by name."""
+    def add(self, demanded: Demands, item: T, extra: Mapping[Hashable, Sequence[Hashable]] | None = None) -> None:
+        """Files ``item`` under what its term demands; ``extra`` are demands of other kinds (config values), by name."""
         entry = (self._count, item)
         self._count += 1
-        for position, key in demands(term):
-            self._filed.setdefault(position, {}).setdefault(key, []).append(entry)
+        filed = self._filed
+        for position, key in demanded:
+            at = filed.get(position)
+            if at is None:
+                at = filed[position] = {}
+            entries = at.get(key)
+            if entries is None:
+                at[key] = [entry]
+            else:
+                entries.append(entry)
         for name, keys in (extra or {}).items():
             for key in keys:
                 self._filed.setdefault((name,), {}).setdefault(key, []).append(entry)
 
-    def candidates(self, term: App, extra: Mapping[Hashable, Sequence[Hashable]] | None = None) -> list[T]:
-        """The items whose terms may unify with ``term``, in the order in which they were filed."""
+    def has_root(self, op: str) -> bool:
+        """Whether there are items whose terms are of an op: otherwise there are no candidates either."""
+        return op in self._filed.get((), ())
+
+    def candidates(self, demanded: Demands, extra: Mapping[Hashable, Sequence[Hashable]] | None = None) -> list[T]:
+        """The items whose terms may unify with one of such demands, in the order in which they were filed."""
         best: list[list[tuple[int, T]]] = []
         least = -1
-        for lists in self._choices(term, extra or {}):
+        for lists in self._choices(demanded, extra or {}):
             size = sum(map(len, lists))
             if least < 0 or size < least:
                 best, least = lists, size
@@ -54,8 +68,10 @@ class TermIndex(Generic[T]):
         found = {number: item for entries in best for number, item in entries}
         return [found[number] for number in sorted(found)]
 
-    def _choices(self, term: App, extra: Mapping[Hashable, Sequence[Hashable]]) -> Iterator[list[list[tuple[int, T]]]]:
-        for position, key in demands(term):
+    def _choices(
+        self, demanded: Demands, extra: Mapping[Hashable, Sequence[Hashable]]
+    ) -> Iterator[list[list[tuple[int, T]]]]:
+        for position, key in demanded:
             if key is _ANY:
                 continue
             lists = list(self._at(position, (key,)))
@@ -74,25 +90,28 @@ class TermIndex(Generic[T]):
                 yield filed[key]
 
 
-def demands(term: App) -> Iterator[tuple[Position, Hashable]]:
-    """What a term demands, position by position, the root first."""
-    yield (), term.op
-    yield from _below(term, ())
+def demands(term: App) -> Demands:
+    """What a term demands."""
+    found: list[tuple[Position, Hashable]] = [((), term.op)]
+    _add_below(term, (), found)
+    return tuple(found)
 
 
-def _below(term: App, above: Position) -> Iterator[tuple[Position, Hashable]]:
+def _add_below(term: App, above: Position, found: list[tuple[Position, Hashable]]) -> None:
     op = OPS.get(term.op)
+    args = term.args
     first = 0
     if op is not None and op.commutative:
         first = 2
-        pair = (_demand(term.args[0]), _demand(term.args[1]))
-        yield (*above, (term.op, "pair")), _ANY if _ANY in pair else frozenset(pair)
-    for place, argument in enumerate(term.args[first:], first):
+        pair = (_demand(args[0]), _demand(args[1]))
+        found.append(((*above, (term.op, "pair")), _ANY if _ANY in pair else frozenset(pair)))
+    for place in range(first, len(args)):
+        argument = args[place]
         position = (*above, (term.op, place))
         dimension = op is not None and op.parameters[place].name in DIMENSIONS
-        yield position, _ANY if dimension else _demand(argument)
-        if isinstance(argument, App) and len(position) < MAX_DEPTH:
-            yield from _below(argument, position)
+        found.append((position, _ANY if dimension else _demand(argument)))
+        if type(argument) is App and len(position) < MAX_DEPTH:
+            _add_below(argument, position, found)
 
 
 def _demand(argument: Term) -> Hashable:

@@ -28,9 +28,9 @@ from typing import Final
 
 from spyre_dsl.language.guards import satisfiable
 from spyre_dsl.language.overlap import MAX_EFFORT
-from spyre_dsl.language.rule_terms import RuleTerms, all_variables
+from spyre_dsl.language.rule_terms import FirstOfEach, RuleTerms, all_variables
 from spyre_dsl.language.scopes import scopes_disjoint
-from spyre_dsl.language.term_index import TermIndex
+from spyre_dsl.language.term_index import TermIndex, demands
 from spyre_dsl.language.terms import App, Composite, Seq, Term, Var, substitute, subterms
 from spyre_dsl.language.unification import GUARD_STEPS, Effort, expanded, generalizes, unifier
 from spyre_dsl.language.values import reduced
@@ -73,11 +73,8 @@ def cycles(
 
 def _distinct(rules: Sequence[RuleTerms]) -> list[RuleTerms]:
     """The usable rules without those that repeat another, which are reported as overlaps."""
-    kept: dict[object, RuleTerms] = {}
-    for rule in rules:
-        if rule.usable:
-            kept.setdefault(rule.identity, rule)
-    return list(kept.values())
+    first = FirstOfEach()
+    return [rule for rule in rules if rule.usable and first.find(rule) is rule]
 
 
 def _triggers(rules: Sequence[RuleTerms], effort: Effort) -> dict[RuleTerms, list[RuleTerms]]:
@@ -85,11 +82,10 @@ def _triggers(rules: Sequence[RuleTerms], effort: Effort) -> dict[RuleTerms, lis
     roots, insides = TermIndex[RuleTerms](), TermIndex[tuple[RuleTerms, App]]()
     nested: list[tuple[RuleTerms, App]] = []
     for rule in rules:
-        assert isinstance(rule.pattern, App)
-        roots.add(rule.pattern, rule)
+        roots.add(rule.demands, rule)
         for part in list(subterms(rule.pattern))[1:]:
             if isinstance(part, App):
-                insides.add(part, (rule, part))
+                insides.add(demands(part), (rule, part))
                 nested.append((rule, part))
     return {rule: list(_set_off(rule, roots, insides, nested, effort)) for rule in rules}
 
@@ -106,7 +102,7 @@ def _set_off(
     done: set[int] = set()
     outermost = expanded(result)
     if isinstance(outermost, App):
-        nested = insides.candidates(outermost)
+        nested = insides.candidates(demands(outermost)) if insides.has_root(outermost.op) else ()
     elif not isinstance(result, Var):
         nested = ()
     for other, inside in nested:
@@ -115,7 +111,7 @@ def _set_off(
             yield other
     matched: dict[RuleTerms, list[App]] = defaultdict(list)
     for made in _made(result):
-        for other in roots.candidates(made):
+        for other in roots.candidates(demands(made)) if roots.has_root(made.op) else ():
             if other.number not in done and _can_match(rule, made, other, other.pattern, effort):
                 matched[other].append(made)
     for other, places in matched.items():
