@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -136,3 +137,11 @@ def test_a_stack_is_a_name_a_day_or_a_file_in_python_too() -> None:
     assert spyre_dsl.load_stack("2026-07-15").name == "2026-07-15"
     with pytest.raises(Exception, match="no stack `2026-6`"):
         spyre_dsl.load_stack("2026-6")
+
+
+def test_a_plan_is_applied_to_a_module_and_says_so() -> None:
+    plan = spyre_dsl.plan(Cube(), spyre_dsl.AdapterSet(()), torch.randn(4, 64))
+    with pytest.raises(TypeError, match="not to a SimpleNamespace: apply it to its `.model`"):
+        plan.apply(SimpleNamespace(model=Cube()))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a plan is applied to an nn.Module, not to a int$"):
+        plan.apply(3)  # type: ignore[arg-type]
