@@ -11,7 +11,7 @@ import torch
 from spyre_dsl.matching.rules import RuleIndex
 from spyre_dsl.matching.scope import MatchContext
 from spyre_dsl.patching.driver import Rewriter
-from spyre_dsl.patching.eager import files_that_write, wrote
+from spyre_dsl.patching.eager import RewrittenForward, files_that_write, wrote
 from spyre_dsl.patching.entry import GraphEntry
 from spyre_dsl.patching.errors import TiedWeightError
 from spyre_dsl.patching.export_owner import ExportedOwner, export_owner
@@ -73,7 +73,7 @@ class EntryBuilder:
         """The same, with the sites that were rewritten in it."""
         exported = export_owner(owner, path, forward, structure, leaves)
         guards = guards_so_far(exported)
-        _mark_rewritten_forwards(exported, files_that_write(owner))
+        _mark_rewritten_forwards(exported, owner)
         base = self.index.context
         context = OwnerContext(base.model, base.config, base.stack, base.rebase, path, owner)
         index = RuleIndex(self.index.rules, context)
@@ -102,14 +102,9 @@ class EntryBuilder:
                 if name in self.tied:
                     others = ", ".join(other for other in self.tied[name] if other != name)
                     raise TiedWeightError(
-                        f"{_rule_of(made)}: `{name}` is shared with {others}, and the rewrite gives it a value of its "
+                        f"{made.rule}: `{name}` is shared with {others}, and the rewrite gives it a value of its "
                         "own; plan with untie=True to let them part"
                     )
-
-
-def _rule_of(made: Fold) -> str:
-    labels = [node.meta[EMITTED] for node in made.program.graph.nodes if EMITTED in node.meta]
-    return str(labels[-1]) if labels else "a rewrite"
 
 
 def _placeholders(exported: ExportedOwner, owner: torch.nn.Module) -> Callable[[Any], torch.fx.Node | None]:
@@ -125,8 +120,15 @@ def _placeholders(exported: ExportedOwner, owner: torch.nn.Module) -> Callable[[
     return lambda tensor: found.get(id(tensor))
 
 
-def _mark_rewritten_forwards(exported: ExportedOwner, files: tuple[str, ...]) -> None:
+def _mark_rewritten_forwards(exported: ExportedOwner, owner: torch.nn.Module) -> None:
     """What a ``forward`` or ``parameters`` rewrite did to parameters is folded like anything else that a rule wrote."""
+    files, label = files_that_write(owner), " or ".join(_rules_that_write(owner))
     for node in exported.graph_module.graph.nodes:
         if wrote(node.meta.get("stack_trace"), files):
-            node.meta.setdefault(EMITTED, "a rewritten forward")
+            node.meta.setdefault(EMITTED, label)
+
+
+def _rules_that_write(owner: torch.nn.Module) -> tuple[str, ...]:
+    """The rules (``adapter/rule``) that gave ``owner`` or modules inside it a forward."""
+    held = (getattr(vars(module).get("forward"), "__func__", None) for module in owner.modules())
+    return tuple(dict.fromkeys(each.label for each in held if isinstance(each, RewrittenForward)))

@@ -8,12 +8,15 @@ the model itself applies to its parameters stay as they are: only what a rule wr
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from spyre_dsl.patching.errors import RewriteError
 from spyre_dsl.patching.export_owner import Source
 
 EMITTED = "spyre_rule"
@@ -27,6 +30,7 @@ _ASSERTIONS = frozenset(
 )  # fmt: skip
 
 _RANDOM = torch.Tag.nondeterministic_seeded
+_NO_MEMORY = re.compile("not enough memory|out of memory|can't allocate|overflow", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,39 @@ class Fold:
     name: str
     program: torch.fx.GraphModule
     sources: tuple[Source, ...]
+
+    @property
+    def rule(self) -> str:
+        """The rule (``adapter/rule``) that wrote the last op of it."""
+        labels = [node.meta[EMITTED] for node in self.program.graph.nodes if EMITTED in node.meta]
+        return str(labels[-1]) if labels else "a rewrite"
+
+    def compute(self, values: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The value, from those of ``sources``. Raises RewriteError, naming the rule, where it cannot be computed."""
+        try:
+            self._require_room()
+            result: torch.Tensor = self.program(*values)
+        except Exception as problem:  # torch raises what it likes: RuntimeError, MemoryError, TypeError, IndexError
+            raise RewriteError(f"{self.rule}: {self._why(problem)}") from problem
+        return result
+
+    def _require_room(self) -> None:
+        """Raise MemoryError for a step that the machine cannot hold, before the system starts to kill processes."""
+        room = _memory()
+        for node in self.program.graph.nodes:
+            value = node.meta.get("val")
+            if node.op == "call_function" and isinstance(value, torch.Tensor) and value.device.type == "cpu":
+                needed = value.numel() * value.element_size()
+                if room and isinstance(needed, int) and needed > room:
+                    raise MemoryError(f"{_kind(value)} takes {needed / 2**30:.4g} GiB of {room / 2**30:.4g} GiB")
+
+    def _why(self, problem: Exception) -> str:
+        value = next(iter(self.program.graph.find_nodes(op="output"))).args[0].meta.get("val")
+        what = f" {_kind(value)}" if isinstance(value, torch.Tensor) else ""
+        told = (str(problem).strip() or type(problem).__name__).splitlines()[0]
+        short = isinstance(problem, (MemoryError, torch.OutOfMemoryError)) or _NO_MEMORY.search(told)
+        reason = "out of memory while folding" if short else "cannot fold"
+        return f"{reason} what it makes of parameters and literals{what}: {told}"
 
 
 def fold(
@@ -175,3 +212,15 @@ def _replace(
         placeholder.meta["val"] = root.meta["val"]
         origin[placeholder] = source
     root.replace_all_uses_with(placeholder, delete_user_cb=lambda user: user not in constant)
+
+
+def _memory() -> int:
+    """The machine's memory in bytes; 0 where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+def _kind(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"

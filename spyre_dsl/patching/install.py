@@ -103,7 +103,7 @@ def _adopt(module: torch.nn.Module, state: OwnerState, entry: GraphEntry) -> Non
             continue
         values = _values(module, made.sources)
         with torch.inference_mode(False), torch.no_grad():
-            state.journal.add_buffer(module, made.name, made.program(*values).detach().contiguous())
+            state.journal.add_buffer(module, made.name, made.compute(values).detach().contiguous())
         state.folds[made.name] = made
         state.stamps[made.name] = _stamp(values)
         for source in made.sources:
@@ -146,7 +146,7 @@ def _settle_folds(module: torch.nn.Module, state: OwnerState, entry: GraphEntry)
             _adopt(module, state, entry)
         values = _values(module, made.sources)
         if module.training and torch.is_grad_enabled() and any(value.requires_grad for value in values):
-            live[made.name] = made.program(*values)
+            live[made.name] = made.compute(values)
         elif state.stamps.get(made.name) != _stamp(values):
             _compute(module, state, made)
     return live
@@ -155,7 +155,7 @@ def _settle_folds(module: torch.nn.Module, state: OwnerState, entry: GraphEntry)
 def _compute(module: torch.nn.Module, state: OwnerState, made: Fold) -> None:
     values = _values(module, made.sources)
     with torch.inference_mode(False), torch.no_grad():
-        module._buffers[made.name] = made.program(*values).detach().contiguous()
+        module._buffers[made.name] = made.compute(values).detach().contiguous()
     state.stamps[made.name] = _stamp(values)
 
 

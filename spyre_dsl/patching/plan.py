@@ -59,7 +59,8 @@ class Plan:
 
         ``fault`` is called before every single change, for tests that break the transaction.
 
-        Raises ApplyError if the model is patched already, or is not of the make-up that was planned for.
+        Raises ApplyError if the model is patched already, is not of the make-up that was planned for, or does not let
+        itself be changed; RewriteError where what a rule makes of parameters cannot be computed.
         """
         self._check(model)
         record = Record(fault=fault)
@@ -81,14 +82,16 @@ class Plan:
     def _carry_out(self, model: torch.nn.Module, record: Record, journal: Journal) -> None:
         context = replace(self.context, model=model)
         for edit in self.edits:
-            edit.carry_out(model, context, journal)
+            with blaming(edit.label):
+                edit.carry_out(model, context, journal)
         done: set[int] = set()
         with exportable(model):  # caches must be pytrees before the first call is taken apart
             for owner in self.owners:
                 module = model.get_submodule(owner.path)
                 if id(module) not in done:
                     done.add(id(module))
-                    install(module, owner.path, owner.table, record.new())
+                    with blaming(owner.rules):
+                        install(module, owner.path, owner.table, record.new())
 
     def _check(self, model: torch.nn.Module) -> None:
         if not isinstance(model, torch.nn.Module):
@@ -159,10 +162,21 @@ def plan(
         index = compile_rules(adapters, context)
         edits = edits_of(index.module_matches())
         for edit in edits:
-            edit.carry_out(model, context, journal)
+            with blaming(edit.label):
+                edit.carry_out(model, context, journal)
         return _plan_edited(model, adapters, index, edits, (args, dict(kwargs or {})), untie)
     finally:
         journal.undo()
+
+
+@contextmanager
+def blaming(rules: str) -> Iterator[None]:
+    """What torch or the model's own code raises inside becomes an ApplyError that names ``rules``."""
+    try:
+        yield
+    except RuntimeError as problem:
+        told = (str(problem).strip() or type(problem).__name__).splitlines()[0]
+        raise ApplyError(f"{rules}: cannot be applied: {told}") from problem
 
 
 def _plan_edited(

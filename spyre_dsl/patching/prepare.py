@@ -32,6 +32,12 @@ class PreparedOwner:
     table: GraphTable
     anatomy: Hashable = field(repr=False)
 
+    @property
+    def rules(self) -> str:
+        """The rules that fired in it, for messages."""
+        fired = dict.fromkeys(label for entry in self.table.all() for label in entry.fired)
+        return ", ".join(fired) or f"`{self.path}`"
+
 
 @dataclass
 class Preparation:
