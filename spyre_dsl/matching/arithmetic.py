@@ -141,7 +141,10 @@ def _symbolic(symbol: str, left: Any, right: Any, sizes: Sizes | None) -> Any:
         raise Unknown(f"{left} ** {right}: a dynamic size can be raised to small whole numbers only")
     if symbol in ("/", "//", "%") and right == 0:
         raise Unknown(f"division by zero: {left} {symbol} {right}")
-    result = _ARITHMETIC[symbol](_raw(left), _raw(right))
+    try:
+        result = _ARITHMETIC[symbol](_raw(left), _raw(right))
+    except ZeroDivisionError:  # torch divides the sizes of the example inputs too
+        raise Unknown(f"division by zero: {left} {symbol} {right}") from None
     if isinstance(result, (torch.SymInt, torch.SymFloat)):
         return (sizes or Sizes()).of(result)
     return result

@@ -59,9 +59,11 @@ def first_failure(guard: Expression, environment: Environment) -> NoMatch | None
         return first_failure(guard.left, environment) or first_failure(guard.right, environment)
     value = evaluate(guard, environment)
     if isinstance(value, EvaluationProblem):
-        return value.as_no_match()
+        return NoMatch("{}", (value.text,), value.span, unevaluated=True)
     if not isinstance(value, bool):
-        return NoMatch("a guard is true or false; this is {}", (describe(value),), guard.span, value)
+        return NoMatch(
+            "a guard is true or false; this is {}", (describe(value),), guard.span, value, unevaluated=True
+        )
     if value:
         return None
     if isinstance(guard, Compare):

@@ -14,7 +14,8 @@ class NoMatch:
     """The first predicate that failed.
 
     ``template`` with ``arguments`` filled in is the reason; ``span`` the predicate's place in the rule's file;
-    ``actual`` what was found there; ``score`` how many predicates held before it.
+    ``actual`` what was found there; ``score`` how many predicates held before it; ``unevaluated`` whether it is a guard
+    that is neither true nor false there, so that nobody can say whether the rule was meant for this place.
     """
 
     template: str
@@ -22,6 +23,7 @@ class NoMatch:
     span: Span = NO_SPAN
     actual: Any = None
     score: int = 0
+    unevaluated: bool = False
 
     @property
     def reason(self) -> str:

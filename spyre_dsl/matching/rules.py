@@ -9,7 +9,7 @@ as ``language.rule_terms.specificity`` has it (more parts in the pattern, then m
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spyre_dsl.graphs.node import CanonicalGraph, Node, Value
@@ -79,6 +79,8 @@ class RuleIndex:
             if rule.unfit is None and rule.pattern is not None:
                 self._by_root.setdefault(rule.root_op, []).append((rank, rule))
         self._candidates: dict[Any, tuple[tuple[int, CompiledRule], ...]] = {}
+        self.unevaluated: dict[str, dict[Any, NoMatch]] = {}
+        """For each rule (by ``name``) the places where all but its guard matched, and the guard had no value."""
 
     def matches(self, graph: CanonicalGraph, roots: Sequence[Node] | None = None) -> Iterator[Match]:
         """Every match in ``graph`` (at ``roots`` only, if given), in the order of the rules, then of the graph.
@@ -91,6 +93,8 @@ class RuleIndex:
                 match = match_at(rule, node, graph, self.context)
                 if isinstance(match, Match):
                     found.append((rank, place, match))
+                elif match.unevaluated:
+                    self.unevaluated.setdefault(rule.name, {})[node.fx] = match
         found.sort(key=lambda item: item[:2])
         return (match for _, _, match in found)
 
@@ -105,6 +109,8 @@ class RuleIndex:
                     match = match_module(rule, path, self.context)
                     if isinstance(match, Match):
                         yield match
+                    elif match.unevaluated:
+                        self.unevaluated.setdefault(rule.name, {})[path] = match
 
     def candidates(self, node: Node) -> tuple[tuple[int, CompiledRule], ...]:
         """The rules that the ops around ``node`` and its literals do not rule out."""
@@ -143,13 +149,16 @@ def match_at(rule: CompiledRule, node: Node, graph: CanonicalGraph, context: Mat
     assert rule.pattern is not None, "a rule without an op matches modules"
     attempt = Attempt()
     scope: list[str] = []
+    unevaluated: NoMatch | None = None
     for _ in rule.pattern.match(node, None, attempt):
         owner = context.rebase(owner_of(found.fx for found in attempt.nodes))
         failure = judge(rule.rule, node, attempt, owner, scope, graph, context)
         if failure is None:
             bindings = dict(attempt.bindings)
             return Match(rule.adapter, rule.rule, node, bindings, frozenset(attempt.nodes), owner, scope[0])
-    return attempt.failure
+        if failure.unevaluated:
+            unevaluated = unevaluated or failure
+    return replace(unevaluated, score=max(attempt.best, 0)) if unevaluated is not None else attempt.failure
 
 
 def match_module(rule: CompiledRule, path: str, context: MatchContext) -> Match | NoMatch:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spyre_dsl.language.syntax import Span
 from spyre_dsl.matching.evaluate import evaluate
-from spyre_dsl.matching.no_match import EvaluationProblem
+from spyre_dsl.matching.no_match import EvaluationProblem, NoMatch
 from spyre_dsl.matching.rules import CompiledRule, RuleIndex
 from spyre_dsl.patching.site import Site
 
@@ -15,7 +16,8 @@ from spyre_dsl.patching.site import Site
 @dataclass(frozen=True)
 class Unmatched:
     """``kind`` is ``nothing`` (``match.config`` fits the model and nothing matched), ``none``, ``too-few``,
-    ``too-many`` (against ``expect.sites``) or ``no-number`` (``expect.sites`` has no value for this model)."""
+    ``too-many`` (against ``expect.sites``), ``no-number`` (``expect.sites`` has no value for this model) or
+    ``unevaluated`` (at some places all but a guard matched, and the guard had no value there)."""
 
     kind: str
     adapter: str
@@ -29,7 +31,7 @@ class Unmatched:
 
 
 def findings(index: RuleIndex, sites: Iterable[Site]) -> tuple[Unmatched, ...]:
-    """One finding at most for every rule that is for this model, in file order."""
+    """What there is to say of every rule that is for this model, in file order: its count, then its guards."""
     counts = Counter((site.adapter, site.rule) for site in sites)
     found = []
     for rule in sorted(index.rules, key=lambda rule: rule.order):
@@ -37,6 +39,8 @@ def findings(index: RuleIndex, sites: Iterable[Site]) -> tuple[Unmatched, ...]:
             finding = _finding(rule, counts[rule.adapter.name, rule.rule.name], index)
             if finding is not None:
                 found.append(finding)
+            if rule.name in index.unevaluated:
+                found.append(_unevaluated(rule, counts[rule.adapter.name, rule.rule.name], index))
     return tuple(found)
 
 
@@ -62,3 +66,23 @@ def _finding(rule: CompiledRule, count: int, index: RuleIndex) -> Unmatched | No
         "too-many": f"it fires {count} times",
     }
     return made(kind, f"{many[kind]}; expect.sites says {expected}", int(expected))
+
+
+def _unevaluated(rule: CompiledRule, count: int, index: RuleIndex) -> Unmatched:
+    """The first reason for each part of a guard, with its place in the file."""
+    places = index.unevaluated[rule.name]
+    first = {failure.span: failure for failure in reversed(places.values())}
+    told = "; ".join(f"{failure.reason}, {_place(rule, span)}" for span, failure in sorted(first.items(), key=_start))
+    many = "1 place" if len(places) == 1 else f"{len(places)} places"
+    text = f"could not evaluate its guard at {many}: {told}"
+    return Unmatched("unevaluated", rule.adapter.name, rule.rule.name, count, None, text)
+
+
+def _start(found: tuple[Span, NoMatch]) -> int:
+    return found[0].start
+
+
+def _place(rule: CompiledRule, span: Span) -> str:
+    source = rule.adapter.source
+    position = source.position(span.start)
+    return f"{source.name}:{position.line}:{position.column}"

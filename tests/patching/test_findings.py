@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -25,6 +26,15 @@ class TwoLayers(nn.Module):
         for layer in (*self.acts, *self.norms):
             x = layer(x)
         return x
+
+
+class Sum(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.row = nn.Parameter(torch.ones(1, 4))
+
+    def forward(self, x):
+        return x + self.row
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +100,50 @@ def test_findings_are_in_the_json_of_a_plan(model):
     shown = json.loads(made.to_json())
     assert shown["unmatched"][0]["kind"] == "too-few" and len(shown["patches"]) == 2
     assert shown["patches"][0]["source_line"].startswith("activations.py:")
+
+
+UNEVALUATED = {
+    "size($x, 7) > 3": "has 2 dimensions, so no dim 7",
+    "size($x, 1) % 0 == 1": "division by zero: 4 % 0",
+    "size($x, 1) // (size($x, 1) - 4) == 1": "division by zero: 4 // 0",
+    "10 ** 10 ** 10 > size($x, 1)": "10 ** 10000000000 is too large",
+    "config.layers > 1": "the config has no key `layers`",
+    "self.head_dim > 1": "`self` has no `head_dim`",
+}
+
+
+@pytest.mark.parametrize("guard", UNEVALUATED)
+def test_a_guard_without_a_value_is_told_with_its_place(model, guard):
+    made, findings = found(model, GELU.replace("gelu($x)}", f"gelu($x), where: '{guard}'}}"))
+    assert findings == [("unevaluated", 0, None)]
+    said = str(made)
+    assert said.startswith("warning: test/gelu: could not evaluate its guard at 2 places: ")
+    assert UNEVALUATED[guard] in said
+    assert re.search(r", 0\.yaml:6:\d+$", said)
+
+
+def test_only_the_guards_of_what_else_matches_are_told(model):
+    _, findings = found(model, GELU.replace("gelu($x)}", "silu($x), where: 'size($x, 7) > 3'}"))
+    assert findings == []
+    _, findings = found(model, GELU.replace("gelu($x)}", "gelu($x), path: nowhere, where: 'size($x, 7) > 3'}"))
+    assert findings == []
+    _, findings = found(model, GELU.replace("gelu($x)}", "gelu($x), where: 'rank($x) > 7 and size($x, 7) > 3'}"))
+    assert findings == []
+
+
+def test_places_that_match_in_another_way_are_not_told(model):
+    body = """
+- name: sum
+  match: {op: "$a + $b", where: "10 // (size($a, 0) - 2) == -10"}
+  rewrite: {op: "sub($a, neg($b))"}
+"""
+    made = plan(Sum(), rules(body), (torch.ones(2, 4),), stack=STACK)
+    assert len(made.patches) == 1 and made.unmatched == ()
+
+
+def test_module_rules_have_guards_too(model):
+    match = '{module: "*LayerNorm", where: "self.epsilon > 0"}'
+    body = f"- name: eps\n  match: {match}\n  rewrite: {{attributes: {{eps: 1e-6}}}}"
+    made, findings = found(model, body)
+    assert findings == [("unevaluated", 0, None)]
+    assert "at 5 places: `self` has no `epsilon`, 0.yaml:6:" in str(made)
