@@ -89,7 +89,13 @@ class Composer:
             raise _Stop
 
     def read_events(self) -> None:
+        """Puts together what the parser says, event by event.
+
+        Nearly all events are scalars without an anchor or a tag, every other one of them a key; those are dealt with
+        here, since calls would be half of the time that they take.
+        """
         get_event = _Loader(self.text).get_event
+        stack, keys, add = self.stack, self.keys, self.add
         handlers = {
             ScalarEvent: self.scalar,
             MappingStartEvent: self.open,
@@ -102,7 +108,14 @@ class Composer:
             StreamStartEvent: _ignore,
         }
         while (event := get_event()) is not None and (kind := type(event)) is not StreamEndEvent:
-            handlers[kind](event)
+            if kind is not ScalarEvent or event.anchor is not None or event.tag is not None:
+                handlers[kind](event)
+                continue
+            node = Scalar(event.value, event.style or "", event.start_mark.index, event.end_mark.index)
+            if stack and keys[-1] is None and type(stack[-1]) is MappingNode:
+                keys[-1] = node
+            else:
+                add(node)
 
     def document(self, event: DocumentStartEvent) -> None:
         self.documents += 1
@@ -203,13 +216,14 @@ class Composer:
             if joined is not None:
                 if not is_open(joined):
                     self.cut_at_comma(joined, "{}")
-            elif type(key) is Scalar and key.value not in parent.entries and (key.style or key.value[:1].isalpha()) \
-                    and key.value not in WORDS:  # fmt: skip
-                parent.entries[key.value] = (key, node)
+            elif type(key) is Scalar and (name := key.value) not in parent.entries and name not in WORDS \
+                    and (key.style or name[0].isalpha()):  # fmt: skip
+                parent.entries[name] = (key, node)
             else:
                 self.odd_key(parent, key, node)
         parent.size += node.size
-        parent.depth = max(parent.depth, node.depth + 1)
+        if node.depth >= parent.depth:
+            parent.depth = node.depth + 1
         parent.end = node.end if end is None else end
 
     def cut_at_comma(self, value: Scalar, brackets: str) -> None:

@@ -69,8 +69,7 @@ class _Compiler:
     def _type(self, value: str | list[str], schema: dict[str, Any]) -> Check:
         if isinstance(value, str):
             return _TYPES[value]
-        allowed = [_TYPES[name] for name in value]
-        return lambda data: any(check(data) for check in allowed)
+        return _any([_TYPES[name] for name in value])
 
     def _properties(self, value: dict[str, Any], schema: dict[str, Any]) -> Check:
         known = {name: self.compile(sub) for name, sub in value.items()}
@@ -115,8 +114,7 @@ class _Compiler:
         )
 
     def _anyOf(self, value: list[Any], schema: dict[str, Any]) -> Check:
-        branches = [self.compile(sub) for sub in value]
-        return lambda data: any(check(data) for check in branches)
+        return _any([self.compile(sub) for sub in value])
 
     def _oneOf(self, value: list[Any], schema: dict[str, Any]) -> Check:
         branches = [self.compile(sub) for sub in value]
@@ -156,5 +154,23 @@ def _all(checks: list[Check]) -> Check:
             return one
         case [one, two]:
             return lambda data: one(data) and two(data)
-        case _:
-            return lambda data: all(check(data) for check in checks)
+        case [one, two, three]:
+            return lambda data: one(data) and two(data) and three(data)
+
+    def all_hold(data: Any) -> bool:
+        for check in checks:  # quicker than a generator
+            if not check(data):
+                return False
+        return True
+
+    return all_hold
+
+
+def _any(checks: list[Check]) -> Check:
+    def one_holds(data: Any) -> bool:
+        for check in checks:
+            if check(data):
+                return True
+        return False
+
+    return one_holds

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from spyre_dsl.language.automaton import END, Token, Unexpected, parse, run, tokenize
+from spyre_dsl.language.automaton import END, Token, Unexpected, run, tokenize
 from spyre_dsl.language.reductions import ACTIONS, SyntaxProblem
+from spyre_dsl.language.replay import parse
 from spyre_dsl.language.scalars import OffsetMap
 from spyre_dsl.language.syntax import Binding, Broken, Expression, Program, children
 
@@ -121,7 +122,7 @@ def _run(text: str, start: str, where: OffsetMap, tokens: list[Token] | None = N
     base = where.base
     try:
         if base is not None and tokens is None:
-            tree = parse(text, base, start, ACTIONS)
+            tree = parse(text, base, start)
         else:
             tree = run(_placed(text, where, tokens), start, ACTIONS)
     except Unexpected as unexpected:

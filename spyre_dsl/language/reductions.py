@@ -5,6 +5,7 @@ A function takes the values of the parts (the token, for a terminal) and the sta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, isinf
 from typing import Any
 
@@ -161,6 +162,12 @@ def _call(v: list[Any], s: int, e: int) -> Expression:
     return Call(function, tuple(args), tuple(keywords), Span(s, e), Span(start, end))
 
 
+def call_of(v: Sequence[Any], s: int, e: int) -> Expression:
+    """A call without keywords, from its function and its arguments alone."""
+    _, function, start, end = v[0]
+    return Call(function, tuple(v[1:]), (), Span(s, e), Span(start, end))
+
+
 def _keyword(v: list[Any], s: int, e: int) -> Keyword:
     _, name, start, end = v[0]
     return Keyword(name, v[2], Span(s, e), Span(start, end))
@@ -177,6 +184,9 @@ def _list_of(v: list[Any]) -> list[Any]:
     items: list[Any] = v[0]
     return items
 
+
+LISTS = frozenset({"first", "following", "following_comma", "trailing_comma"})
+"""The actions that begin a list, add to it, or leave it as it is."""
 
 ACTIONS: dict[str, Action] = {
     "binary": _binary,

@@ -26,16 +26,19 @@ class RuleTerms:
     adapter: Adapter
     rule: Rule
     number: int
+    whole: bool = False
+    """Whether it is known already that the pattern and all guards could be parsed."""
 
     @lazy
     def usable(self) -> bool:
         """Whether the rule replaces ops and could be read in full."""
         if self.rule.match.op is None or not isinstance(self.rule.rewrite, (OpRewrite, PlaceRewrite, UseRewrite)):
             return False
+        return (self.whole or self._parsed()) and isinstance(self.pattern, App)
+
+    def _parsed(self) -> bool:
         expressions = [self.rule.match.op, *self.rule.match.where]
-        if any(isinstance(node, Broken) for expression in expressions for node in walk(expression)):
-            return False
-        return isinstance(self.pattern, App)
+        return not any(isinstance(node, Broken) for tree in expressions if tree is not None for node in walk(tree))
 
     @lazy
     def pattern(self) -> Term:

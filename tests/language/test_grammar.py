@@ -100,3 +100,36 @@ def repr_with_spans(node: Any) -> Any:
         return tuple(map(repr_with_spans, node))
     names = getattr(type(node), "__dataclass_fields__", None)
     return node if names is None else (type(node).__name__, *(repr_with_spans(getattr(node, name)) for name in names))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_comes_again_is_parsed_as_the_first_time(text: str) -> None:
+    first, second, third = (outcome(text) for _ in range(3))
+    assert first == second == third
+
+
+@settings(max_examples=100, deadline=None)
+@given(expressions)
+def test_a_remembered_sequence_of_tokens_gives_the_same_tree(tree: Expression) -> None:
+    text = show(tree)
+    outcomes = [outcome(text) for _ in range(3)]
+    assert outcomes == [repr_with_spans(with_lark(LARK, text))] * 3
+
+
+def test_a_remembered_sequence_of_tokens_takes_the_names_and_places_of_each_text() -> None:
+    for text in ("f(a, b=[1, 2])", "gg( cc ,d = [ 30,4 ])", "h(x, y=[5, 6])"):
+        assert repr_with_spans(parse_expression(text)) == repr_with_spans(with_lark(LARK, text))
+
+
+def test_what_is_wrong_with_a_text_and_not_with_its_tokens_is_found_each_time() -> None:
+    assert isinstance(outcome("f(a=1, b=2)"), tuple)
+    assert isinstance(outcome("f(a=1, c=2)"), tuple)
+    assert outcome("f(a=1, a=2)") == "argument `a` is given twice"
+
+
+def outcome(text: str) -> Any:
+    """The tree with its spans, or what is wrong."""
+    try:
+        return repr_with_spans(parse_expression(text))
+    except SyntaxProblem as problem:
+        return problem.message

@@ -49,11 +49,11 @@ def _gave_up(rules: Sequence[RuleTerms]) -> Diagnostic:
 
 def _sound_rules(views: Sequence[AdapterView]) -> list[RuleTerms]:
     """The rules that could be read in full: from what is left of another, nothing follows."""
-    pairs = ((view, rule) for view in views for rule in view.adapter.rules)
+    pairs = ((view, rule) for view in views for rule in view.rules)
     return [
-        RuleTerms(view.adapter, rule, number)
+        RuleTerms(view.adapter, rule.rule, number, whole=not rule.broken)
         for number, (view, rule) in enumerate(pairs)
-        if not (view.damage and view.damaged(rule.span))
+        if not (view.damage and view.damaged(rule.rule.span))
     ]
 
 
