@@ -68,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         report = _assess(arguments, Progress())
     except (SpyreDslError, OSError) as problem:
+        if arguments.json:
+            print(json.dumps(_error_json(problem, arguments.model or arguments.config), indent=2))
         return complain(problem)
     report = replace(report, seconds=time.perf_counter() - started)
     # What was found out is printed first: it may have taken long, and a file that cannot be written must not lose it.
@@ -162,6 +164,11 @@ def open_model(arguments: argparse.Namespace, located: Located | None, progress:
             )  # fmt: skip
     with progress.step(f"loading {arguments.model}"):
         return load_located(located, trust_remote_code=arguments.trust_remote_code)
+
+
+def _error_json(problem: Exception, model: str | None) -> dict[str, str | None]:
+    """What makes the input unusable as a JSON object of the same schema; standard error has it for people."""
+    return {"verdict": "error", "error": str(problem), "model": model}
 
 
 def _json(report: Report) -> str:

@@ -58,13 +58,35 @@ def test_every_report_fits_the_schema(report: Report) -> None:
 def test_the_schema_is_a_draft_7_schema_that_describes_every_key() -> None:
     jsonschema.Draft7Validator.check_schema(SCHEMA)
     assert SCHEMA["$schema"] == "http://json-schema.org/draft-07/schema#"
-    assert set(SCHEMA["required"]) == set(SCHEMA["properties"]) == set(to_json(BARE))
+    looked_at = next(form for form in SCHEMA["oneOf"] if "source" in form["required"])
+    assert set(looked_at["required"]) == set(SCHEMA["properties"]) - {"error"} == set(to_json(BARE))
     assert [name for name, value in SCHEMA["properties"].items() if not value.get("description")] == []
 
 
 def test_a_key_that_the_schema_does_not_know_is_refused() -> None:
     document: dict[str, Any] = to_json(BARE) | {"extra": 1}
     assert not jsonschema.Draft7Validator(SCHEMA).is_valid(document)
+
+
+ERROR: dict[str, Any] = {"verdict": "error", "error": "no such model", "model": "a/b"}
+
+
+@pytest.mark.parametrize(
+    ("document", "fits"),
+    [
+        (ERROR, True),
+        (ERROR | {"model": None}, True),
+        ({"verdict": "error", "model": "a/b"}, False),
+        (ERROR | {"stack": "2026-06"}, False),
+        (ERROR | {"verdict": "pass"}, False),
+        (to_json(BARE) | {"verdict": "error"}, False),
+        (to_json(BARE) | {"error": "no"}, False),
+        (to_json(BARE) | {"model": None}, False),
+        ({name: value for name, value in to_json(BARE).items() if name != "patches"}, False),
+    ],
+)
+def test_an_error_has_a_form_of_its_own(document: dict[str, Any], fits: bool) -> None:
+    assert jsonschema.Draft7Validator(SCHEMA).is_valid(document) is fits
 
 
 @pytest.mark.parametrize(("verdict", "code"), [(PASS, 0), (PLANNED, 0), (GAPS, 1), (WRONG, 1), (UNPROVED, 1)])

@@ -191,12 +191,21 @@ def test_unusable_input_is_exit_code_2_with_a_reason(
     assert run(*words, *adapters) == 2
     captured = capsys.readouterr()
     assert expected in captured.err and captured.out == ""
+    assert run(*words, *adapters, "--json") == 2
+    captured = capsys.readouterr()
+    report = report_of(captured.out)
+    assert report["verdict"] == "error" and expected in captured.err
+    assert expected in str(report["error"])
+    assert report["model"] == (words[0] if words and not words[0].startswith("-") else None)
 
 
 def test_rule_files_with_errors_are_unusable_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "cube.yaml").write_text(CUBE.replace("pow($x, 3)", "powr($x, 3)"))
     assert on_tiny_model(folder, "--random-weights") == 2
     assert "cube.yaml:6:11: error[SD" in capsys.readouterr().err
+    assert on_tiny_model(folder, "--random-weights", "--json") == 2
+    report = report_of(capsys.readouterr().out)
+    assert "cube.yaml:6:11" in str(report["error"]) and report["model"] == str(folder / "config.json")
 
 
 def test_a_report_that_cannot_be_written_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
