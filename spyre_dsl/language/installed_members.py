@@ -17,6 +17,7 @@ from spyre_dsl.language.installed import module_files
 
 _CLASS = re.compile(r"^class[ ]+(?P<name>\w+)[ ]*(?:\((?P<bases>[^)]*)\))?[ ]*:", re.MULTILINE)
 _FORWARD = re.compile(r"^    (?:async )?def forward(?=\()", re.MULTILINE)
+_ASSIGNED_FORWARD = re.compile(r"^    forward[ ]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
 _MEMBER = re.compile(
     r"""\bself\.(\w+)|^    (\w+)[ ]*[:=]|^    (?:async[ ])?def[ ]+(\w+)"""
     r"""|\b(?:register_buffer|register_parameter|register_module|add_module)\([ \n]*["'](\w+)["']""",
@@ -111,8 +112,8 @@ def forward_arguments(qualified: str) -> Arguments | None:
     for current in _lineage(entry) if entry is not None else ():
         if current is None:
             return None
-        if re.search(r"^    forward\b", current.text, re.MULTILINE):
-            return None  # assigned, not defined
+        if _ASSIGNED_FORWARD.search(current.text):
+            return None
         written = list(_FORWARD.finditer(current.text))
         if written:
             return _parsed(current.text[written[-1].end() :])

@@ -68,6 +68,7 @@ def _check_arguments(
     view: AdapterView, rewrite: ForwardRewrite, glob: str, matched: tuple[str, ...]
 ) -> Iterator[Diagnostic]:
     program = rewrite.program
+    known = _arguments_of(matched)
     lets: set[str] = set()
     reported: set[str] = set()
     lines: list[tuple[str, Expression]] = [(binding.name, binding.value) for binding in program.bindings]
@@ -76,28 +77,33 @@ def _check_arguments(
         for name in walk(expression):
             if not isinstance(name, Name) or name.name in lets or name.name in WORDS or name.name in reported:
                 continue
-            if any(_may_be_argument(qualified, name.name) for qualified in matched):
+            if name.name in known or any(_may_be_argument(each, name.name, known) for each in matched):
                 continue
             reported.add(name.name)
-            yield _no_argument(view, name, glob, matched, [binding.name for binding in program.bindings], lets)
+            yield _no_argument(view, name, glob, known, [binding.name for binding in program.bindings], lets)
         lets.add(defines)
 
 
-def _may_be_argument(qualified: str, name: str) -> bool:
-    """Whether a forward has an argument, or may be given one: where it takes others, a name that its file knows."""
+def _arguments_of(matched: tuple[str, ...]) -> list[str]:
+    """The arguments that the classes' forwards name, each once."""
+    found = (forward_arguments(qualified) for qualified in matched)
+    return list(dict.fromkeys(name for arguments in found if arguments is not None for name in arguments.names))
+
+
+def _may_be_argument(qualified: str, name: str, known: list[str]) -> bool:
+    """Whether a forward may be given an argument that it does not name.
+
+    Where it takes any by name, that is a name which its file knows, or one that is no misspelling of a ``known`` one.
+    """
     arguments = forward_arguments(qualified)
-    if arguments is None or name in arguments.names:
+    if arguments is None:
         return True
-    return arguments.others and (passed_by_name(qualified, name) or nearest(name, arguments.names) is None)
+    return arguments.others and (passed_by_name(qualified, name) or nearest(name, known) is None)
 
 
 def _no_argument(
-    view: AdapterView, name: Name, glob: str, matched: tuple[str, ...], bindings: list[str], lets: set[str]
+    view: AdapterView, name: Name, glob: str, known: list[str], bindings: list[str], lets: set[str]
 ) -> Diagnostic:
-    known: dict[str, None] = {}
-    for qualified in matched:
-        arguments = forward_arguments(qualified)
-        known.update(dict.fromkeys(arguments.names if arguments is not None else ()))
     message = f"the forward of `{glob}` has no argument `{name.name}`"
     if name.name in bindings:
         label, near = f"`{name.name}` is defined only after this", None

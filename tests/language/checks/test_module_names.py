@@ -82,6 +82,17 @@ def build(layer):
     layer.set_by_others = 3
 """,
     "transformers.models.two.modeling_two": """
+class TakesAnyOne(nn.Module):
+    def forward(self, hidden, **kwargs):
+        pass
+
+
+class LinearOne(nn.Linear):
+    '''
+    forward as that of its base
+    '''
+
+
 class TwoNorm(nn.Module):
     def forward(self, hidden):
         return hidden * self.gain + self.eps
@@ -161,6 +172,8 @@ class TestNames:
             ("*Norm", "self.epsilon", "self.epsilon: did you mean `self.eps`?"),
             ("*Norm", "self.zzz", "self.zzz: its attributes are `eps`, `gain`, `weight`"),
             ("*Norm", "q + 1", "q: its arguments are `hidden`, `x`"),
+            ("*Norm", "hiden", "hiden: did you mean `hidden`?"),
+            ("*One", "inputs", "inputs: did you mean `input`?"),
         ],
     )
     def test_a_name_that_none_of_them_has_is_told_with_what_it_may_mean(
