@@ -13,7 +13,7 @@ from .bundles import bundle
 from .capture import Captured, capture, flat_inputs
 from .context import mark_in_context
 from .cost.program import ProgramCost, program_cost
-from .errors import CompileError, Refusal
+from .errors import CompileError, Refusal, RunError, When
 from .execute import Executor, Observer
 from .graph import Program
 from .ideal import IdealModel
@@ -28,8 +28,8 @@ DEFAULT_STACK = "2026-06"
 class CompiledModel:
     """A model compiled for one stack and one set of shapes; call it with the arguments it was compiled for.
 
-    `report` says what it consists of. A call raises RunError where the stack fails at run time, and ValueError for
-    arguments of another structure or shape.
+    `report` says what it consists of. A call raises RunError where the stack fails at run time, and for tensors of
+    another dtype or without numbers (misuse); ValueError for arguments of another structure or shape.
     """
 
     def __init__(self, captured: Captured, program: Program, stack: Stack, owner: Any) -> None:
@@ -69,6 +69,11 @@ class CompiledModel:
             if not isinstance(given, torch.Tensor) or tuple(given.shape) != value.shape:
                 shape = tuple(given.shape) if isinstance(given, torch.Tensor) else given
                 raise ValueError(f"compiled for shape {value.shape} of {value.name}, got {shape}")
+            dtype = str(given.dtype).removeprefix("torch.")
+            if dtype != value.dtype:
+                raise RunError(_misuse(value.name, f"compiled for {value.dtype}, and {value.name} is {dtype}", "run"))
+            if given.is_meta:
+                raise RunError(_misuse(value.name, f"{value.name} is on the meta device: it has no numbers", "run"))
         return leaves
 
     def _finish(self, leaves: list[Any], outputs: list[Any], writes: list[tuple[Any, Any]]) -> Any:
@@ -89,9 +94,10 @@ def compile(
     stack: str | Stack = DEFAULT_STACK,
 ) -> CompiledModel | IdealModel:
     """Compile an nn.Module or a function for these arguments. Raises CompileError for the first refusal at compile
-    time; refusals of run time are raised by the call."""
+    time, and for a model without numbers (misuse); refusals of run time are raised by the call."""
     profile = load_stack(stack) if isinstance(stack, str) else stack
     captured = capture(model, args, kwargs, decompose=taken_apart(profile))
+    _require_numbers(captured)
     if not profile.enforces_limits:
         return IdealModel(captured, profile, model)
     program, refusals = legalize(captured, profile)
@@ -128,6 +134,18 @@ def report(program: Program, bundles: tuple[Bundle, ...], stack: Stack, weight_b
         tuple(sorted({name for op in program.ops for name in op.defects})),
         weight_bytes,
     )
+
+
+def _require_numbers(captured: Captured) -> None:
+    for source in captured.sources.values():
+        if isinstance(source.tensor, torch.Tensor) and source.tensor.is_meta:
+            text = f"{source.name} is on the meta device: it has no numbers to compile with; check() needs none"
+            raise CompileError(_misuse(source.name, text, "compile"))
+
+
+def _misuse(name: str, text: str, when: When) -> Refusal:
+    """The refusal of what no stack would get to see."""
+    return Refusal(name, "", "", "", "misuse", when, text)
 
 
 def _buffer(owner: Any, path: str) -> torch.Tensor:

@@ -36,7 +36,7 @@ class Refusal:
 
     def __str__(self) -> str:
         place = " at ".join(part for part in (self.module_path, self.source_line) if part) or "the root module"
-        return f"{self.text} [{self.fact}; {self.op} in {place}]"
+        return f"{self.text} [{'; '.join(part for part in (self.fact, f'{self.op} in {place}') if part)}]"
 
 
 class DeviceError(RuntimeError):

@@ -262,6 +262,12 @@ def fill(build: Builder, self: Value, value: Any) -> Value:
     return build.device(Value(self.shape, self.dtype, Format.HOST, data=data))
 
 
+@lowers("zero")
+def zero(build: Builder, self: Value) -> Value:
+    """What `x.zero_()` is once it is functional: a fill."""
+    return fill(build, self, 0)
+
+
 @lowers("select_scatter")
 def select_scatter(build: Builder, self: Value, src: Value, dim: int, index: int) -> Value:
     """A slice write of width one."""
