@@ -52,9 +52,10 @@ def capture(
     with the hooks it had. With ``functional`` a graph that writes in place is made functional (only then, because that
     traces it a second time).
 
-    Raises CaptureError if torch cannot export the model with these inputs; what the product's own code raises inside
-    the model (a rule's forward) comes through as it is.
+    Raises CaptureError if torch cannot export the model with these inputs, and for TorchScript; what the product's own
+    code raises inside the model (a rule's forward) comes through as it is.
     """
+    require_python(model)
     inputs = dict(kwargs or {})
     calls: dict[str, list[Received]] = {}
     with ExitStack() as stack:
@@ -65,6 +66,17 @@ def capture(
         if functional and any(writes_in_place(node) for node in program.graph.nodes):
             program = program.run_decompositions({})
     return Capture(model, program, canonicalize(program), calls)
+
+
+def require_python(model: torch.nn.Module) -> None:
+    """Raise CaptureError for a model that is TorchScript, or has TorchScript inside."""
+    for path, module in model.named_modules():
+        if isinstance(module, torch.jit.ScriptModule):
+            place = f"`{path}`" if path else "the model"
+            raise CaptureError(
+                f"{type(model).__name__}: {place} is TorchScript ({type(module).__name__}), which has no Python code "
+                "left to trace\n  help: use the module that it was scripted or traced from"
+            )
 
 
 def _export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from spyre_dsl.graphs.capture import Capture, capture
+from spyre_dsl.graphs.capture import Capture, capture, require_python
 from spyre_dsl.graphs.transformers_support import exportable
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.matching.environment import Stack
@@ -151,11 +151,12 @@ def plan(
 
     Raises:
         RewriteError: a rewrite cannot be carried out, changes a shape or dtype, or runs in a loop.
-        CaptureError: torch.export refuses the model.
+        CaptureError: torch.export refuses the model, or it is TorchScript.
     """
     patched = patched_inside(model)
     if patched is not None:
         raise ApplyError("this model is patched; a plan is made for an unpatched model, so revert first")
+    require_python(model)
     context = MatchContext(model, getattr(model, "config", None), stack)
     journal = Journal()
     try:

@@ -132,3 +132,27 @@ class TestTheModelIsLeftAlone:
         capture(model, INPUTS, {"factor": torch.ones(4)})
         model(*INPUTS, factor=torch.ones(4)).sum().backward()
         assert model.linear.weight.grad is not None
+
+
+class WithScript(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.jit.script(nn.Linear(4, 4))
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("make", "place"),
+    [
+        (lambda: torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.GELU())), "the model is TorchScript"),
+        (lambda: torch.jit.trace(nn.GELU(), (torch.ones(2, 4),)), "the model is TorchScript"),
+        (lambda: torch.jit.freeze(torch.jit.script(nn.GELU().eval())), "the model is TorchScript"),
+        (WithScript, "`inner` is TorchScript"),
+    ],
+)
+def test_torchscript_is_refused_in_words(make, place):
+    with pytest.raises(CaptureError, match=place):
+        capture(make(), (torch.ones(2, 4),))

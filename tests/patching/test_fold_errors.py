@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+from spyre_dsl.graphs.capture import CaptureError
 from spyre_dsl.patching.errors import ApplyError, RewriteError
 from spyre_dsl.patching.plan import plan
 from tests.patching.rules import STACK, bert, rules, text_inputs
@@ -84,3 +86,11 @@ def test_a_module_that_does_not_let_itself_be_changed_is_told(body: str) -> None
     with pytest.raises(ApplyError, match="^test/(eps|huge): cannot be applied: this one is fixed$"):
         made.apply(model, fault=fault)
     assert photograph(model) == before
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("body", [EPS, HUGE["op"], HUGE["forward"]])
+def test_torchscript_is_refused_before_any_rule_is_tried(body: str) -> None:
+    model = torch.nn.Sequential(torch.jit.script(torch.nn.LayerNorm(4)), torch.nn.GELU())
+    with pytest.raises(CaptureError, match="`0` is TorchScript"):
+        plan(model, rules(body), (torch.ones(2, 4),), stack=STACK)
