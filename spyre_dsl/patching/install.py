@@ -193,7 +193,8 @@ def _tracing(leaves: Sequence[Any]) -> bool:
 def _unseen(module: torch.nn.Module, structure: Structure, leaves: list[Any]) -> GraphEntry:
     """Export and rewrite for a signature that was not seen before; refuse where that cannot be done.
 
-    torch.export changes state of the whole process, so only one thread builds at a time.
+    torch.export changes how modules are called in the whole process: only one thread builds at a time, and no other
+    thread may run a model meanwhile. Who serves from several threads brings each signature once before they start.
     """
     state: OwnerState = vars(module)[STATE]
     with _BUILDING:
