@@ -64,6 +64,7 @@ SD213 error   unknown module class
 SD214 error   unknown config key
 SD215 error   unknown building block
 SD216 error   module has no such name
+SD217 error   division by zero
 SD301 error   unbound capture
 SD302 warning unused capture
 SD303 error   shadowed name

@@ -18,7 +18,10 @@ from spyre_dsl.language.suppressions import suppress
 if TYPE_CHECKING:
     from spyre_dsl.language.loader import LoadResult
 
-MODULES = ("calls", "names", "facts", "guards", "patterns", "duplicates", "coverage", "requires", "blocks", "rule_set")
+MODULES = (
+    "calls", "names", "facts", "division", "guards", "patterns", "duplicates", "coverage", "requires", "blocks",
+    "rule_set",
+)  # fmt: skip
 """The modules that hold the checks, in the order in which they run."""
 
 DEEP_MODULES = ("installed", "module_names")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from spyre_dsl.language.checks.division import divides_by_zero
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView, RuleView
 from spyre_dsl.language.diagnostics import Diagnostic, Related
@@ -25,7 +26,7 @@ def check_guards(view: AdapterView) -> Iterator[Diagnostic]:
 
 def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
     terms: list[Term] = []
-    guards = tuple(place for place in rule.guards if not place.broken)
+    guards = tuple(place for place in rule.guards if not place.broken and not divides_by_zero(place))
     for place in guards:
         try:
             term = Terms().build(place.expression, "any")
