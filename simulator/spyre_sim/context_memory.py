@@ -62,8 +62,8 @@ def result_taken_for_default(around: Surroundings) -> Iterator[DeviceOp]:
         layout = source.layout if isinstance(source, Value) else None
         if layout is None or id(op.output) not in around.returned or op.output.numel < 2:
             continue
-        plain = source.format is Format.DL16 and not layout.sparse and layout.irregular() is None
-        stick = layout.stick_dim() if plain else None
+        plain = source.format is Format.DL16 and not layout.sparse and layout.expression.supported
+        stick = layout.stick_dim if plain else None
         if stick is not None and stick != len(source.shape) - 1 and 1 in source.shape:
             op.attributes["stick"] = stick
             yield op

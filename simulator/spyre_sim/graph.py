@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from .sticks import StickView
+from .layout.view import StickView
 
 
 class Format(StrEnum):

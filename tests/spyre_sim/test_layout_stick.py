@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spyre_sim.layout import contiguous_stride, stick_expression
+from spyre_sim.layout import StickView, contiguous_stride, stick_expression
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,8 @@ from spyre_sim.layout import contiguous_stride, stick_expression
         pytest.param([4, 32], [64, 1], 32, [4, 64], "variable", "d1 + 32", id="second half of a stick O14"),
         pytest.param([4, 128], [384, 1], 128, [4, 384], "mod", "Mod(d1, 64)", id="a slice at whole sticks"),
         pytest.param([4, 100], [384, 1], 36, [4, 384], "mod", "Mod(d1, 64) + 36", id="a slice inside a stick E14"),
-        pytest.param([4], [128], 3, [4, 128], "zero", "3", id="a single element of each row E10"),
+        pytest.param([4], [128], 3, [4, 128], "unexpected", "3", id="a single element of each row E10"),
+        pytest.param([4], [128], 64, [4, 128], "zero", "0", id="the first element of the second stick"),
         pytest.param([4, 1], [768, 1], 0, [4, 768], "zero", "0", id="the first element of each row"),
         pytest.param([4, 768], None, 0, [4, 12, 64], "mod", "Mod(d1, 64)", id="heads merged again"),
         pytest.param([4, 384], None, 0, [4, 12, 32], "unexpected", "Mod(d1, 32)", id="narrow heads merged"),
@@ -60,38 +61,65 @@ def test_an_offset_of_whole_sticks_is_aligned_and_another_is_not():
 
 @st.composite
 def views(draw):
-    """A contiguous buffer, reshaped, perhaps permuted and sliced: the views that models make."""
-    base = draw(st.lists(st.sampled_from([1, 2, 3, 32, 48, 64, 96, 128]), min_size=1, max_size=3))
-    numel = math.prod(base)
+    """A contiguous buffer with its sticks along any dim, reshaped, permuted, sliced with a step: what torch can make.
+
+    Returns the buffer's size and stick dim, lanes per stick, and the view's size, stride and offset.
+    """
+    base = draw(st.lists(st.sampled_from([1, 2, 3, 32, 48, 64, 96, 100, 128]), min_size=1, max_size=3))
     shape: list[int] = []
-    rest = numel
+    rest = math.prod(base)
     while rest > 1 and len(shape) < 4:
-        shape.append(draw(st.sampled_from([n for n in (2, 3, 4, 16, 32, 48, 64, 96, 128, 256, rest) if rest % n == 0])))
+        shape.append(draw(st.sampled_from([n for n in (2, 3, 4, 16, 32, 50, 64, 96, 128, rest) if rest % n == 0])))
         rest //= shape[-1]
     shape.append(rest)
     stride = contiguous_stride(shape)
     order = draw(st.permutations(range(len(shape))))
     size, stride = [shape[d] for d in order], [stride[d] for d in order]
-    dim = draw(st.integers(0, len(size) - 1))
-    start = draw(st.integers(0, size[dim] - 1))
-    size[dim] = draw(st.integers(1, size[dim] - start))
-    return base, size, stride, start * stride[dim]
+    offset = 0
+    for dim in draw(st.sets(st.integers(0, len(size) - 1), max_size=2)):
+        start = draw(st.integers(0, size[dim] - 1))
+        step = draw(st.sampled_from([1, 1, 1, 2, 64]))
+        offset += start * stride[dim]
+        size[dim], stride[dim] = -(-draw(st.integers(1, size[dim] - start)) // step), stride[dim] * step
+    lanes = draw(st.sampled_from([32, 64]))
+    return base, draw(st.integers(0, len(base) - 1)), lanes, size, stride, offset
 
 
-@settings(max_examples=150, deadline=None)
+def coordinates(base, stick_dim, size, stride, offset):
+    """Where the elements of a view lie along the stick dim, worked out one by one."""
+    places = np.full(size, offset)
+    for index, step in zip(np.indices(size, sparse=True), stride, strict=True):
+        places = places + index * step
+    return places // contiguous_stride(base)[stick_dim] % base[stick_dim]
+
+
+def counts_up(lanes_of, dim, lanes):
+    """Whether the lane is the index along `dim` plus a constant, for every element of the view."""
+    along = np.arange(lanes_of.shape[dim]).reshape([-1 if d == dim else 1 for d in range(lanes_of.ndim)])
+    return len(np.unique((lanes_of - along) % lanes)) == 1
+
+
+@settings(max_examples=300, deadline=None)
 @given(views())
 def test_what_it_says_is_what_the_elements_do(view):
-    base, size, stride, offset = view
-    found = stick_expression(size, stride, offset, base_size=base)
-    last = base[-1]
-    few = [sorted({*range(min(n, 3)), *range(max(n - 3, 0), n), *(k for k in (31, 32, 63, 64) if k < n)}) for n in size]
-    lanes = {
-        index: (offset + sum(i * s for i, s in zip(index, stride, strict=True))) % last % 64
-        for index in itertools.product(*few)
-    }
+    base, stick_dim, lanes, size, stride, offset = view
+    found = stick_expression(size, stride, offset, base_size=base, stick_dim=stick_dim, lanes=lanes)
+    lanes_of = coordinates(base, stick_dim, size, stride, offset) % lanes
     if found.kind == "zero":
-        assert set(lanes.values()) == {found.offset}
+        assert not lanes_of.any()
     elif found.supported:
-        assert all(lane == (index[found.variable] + found.offset) % 64 for index, lane in lanes.items())
+        assert counts_up(lanes_of, found.variable, lanes)
+        assert lanes_of.flat[0] == found.offset
     else:
-        assert len(set(lanes.values())) > 1
+        regular = [dim for dim, n in enumerate(size) if n > 2 and counts_up(lanes_of, dim, lanes)]
+        assert not regular or max(size) == 2
+
+
+@settings(max_examples=100, deadline=None)
+@given(views())
+def test_a_view_of_a_value_is_decided_alike(view):
+    """Both callers get their answer from one place: layouts of host tensors, and values of a device graph."""
+    base, stick_dim, lanes, size, stride, offset = view
+    fresh = StickView.dense(tuple(base), lanes, stick_dim)
+    seen = StickView(tuple(size), tuple(stride), offset, fresh.extent, fresh.step, lanes)
+    assert seen.expression == stick_expression(size, stride, offset, base_size=base, stick_dim=stick_dim, lanes=lanes)

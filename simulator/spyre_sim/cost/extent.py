@@ -19,9 +19,8 @@ def device_bytes(value: Value) -> int:
     extents = [1 if stride == 0 else size for size, stride in zip(layout.size, layout.stride, strict=True)]
     if layout.sparse:
         return BYTES_IN_STICK * math.prod(extents)
-    terms = layout.terms()
-    if not terms:
+    along = layout.expression.variable
+    if along is None:
         return BYTES_IN_STICK * math.prod(extents)
-    along = terms[-1][0]
     sticks = -(-extents[along] // layout.lanes)
     return BYTES_IN_STICK * sticks * math.prod(size for dim, size in enumerate(extents) if dim != along)

@@ -44,7 +44,7 @@ class Tails:
         layout = value.layout
         if layout is None or value.format is not Format.DL16 or layout.sparse or not value.shape:
             return 0
-        if layout.irregular() is not None or layout.stick_dim() != len(value.shape) - 1:
+        if not layout.expression.supported or layout.stick_dim != len(value.shape) - 1:
             return 0
         return -value.shape[-1] % layout.lanes
 

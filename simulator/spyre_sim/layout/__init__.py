@@ -17,6 +17,7 @@ from .default import (
     elements_in_stick,
 )
 from .stick import StickExpression, stick_expression
+from .view import StickView
 
 if TYPE_CHECKING:
     from .store import PADDING, host_elements, read_words, write_words
@@ -27,6 +28,7 @@ __all__ = [
     "DeviceLayout",
     "LayoutError",
     "StickExpression",
+    "StickView",
     "contiguous_stride",
     "default_device_layout",
     "default_layout",

@@ -1,9 +1,9 @@
-"""Stick expressions: which element of a stick an op touches when it walks a view (facts E1-E14, L40, O14).
+"""Stick expressions: which lane of a stick an op touches when it walks a view (facts E1-E14, L40, O14).
 
 The stack writes the place of an element within its stick as an expression in the op's loop variables d0, d1, ... It
-can lower `Mod(d3, 64)`, a bare `d3`, `0`, and those with a constant offset; anything else, such as the `32*d2 + d3`
-of heads narrower than a stick, it refuses. A view is given by its size, stride and offset in host elements of the
-buffer it looks at, and the buffer by its own size and stride.
+can lower `Mod(d3, 64)`, a bare `d3` and `0`, the first two with a constant offset as well. Anything else it refuses:
+the `32*d2 + d3` of heads narrower than a stick, the `2*(Mod(d1, 32))` of every other element, the `3` of a single
+element (E10). A view is sizes, strides and an offset in host elements of the buffer it looks at.
 """
 
 from __future__ import annotations
@@ -18,19 +18,53 @@ StickKind = Literal["mod", "variable", "zero", "unexpected"]
 
 
 @dataclass(frozen=True)
+class StickAxis:
+    """The dim of a buffer that is divided into sticks, in elements of the buffer.
+
+    `step`: its stride; `outer`: the stride of the next coarser dim, where the coordinate along it starts again;
+    `lanes`: elements per stick (N33).
+    """
+
+    step: int
+    outer: int
+    lanes: int = 64
+
+    @property
+    def row(self) -> int:
+        """Elements of the dim before it starts again."""
+        return self.outer // self.step
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row ends with a stick, so that the lanes run on from one row into the next."""
+        return self.row % self.lanes == 0
+
+
+@dataclass(frozen=True)
 class StickExpression:
     """What the stack would print, and what it is.
 
     `kind`: "mod" and "variable" walk the stick along dim `variable` of the view, over more than one stick or within
-    one; "zero" stays on one lane (a broadcast); "unexpected" has no lowering. `offset`: the constant lane it starts
-    at, 0 to 63. `start`: the element of the stick dim the view starts at, so `start % 64 == offset`.
+    one; "zero" stays on lane 0 (a broadcast); "unexpected" has no lowering. `bare`: the text without its offset.
+    `offset`: the constant lane it starts at; `start`: the element of the stick dim it starts at, so that
+    `start % lanes == offset`.
     """
 
     kind: StickKind
-    text: str
+    bare: str
     variable: int | None = None
     offset: int = 0
     start: int = 0
+
+    @property
+    def text(self) -> str:
+        """The expression of the lane."""
+        return _shifted(self.bare, self.offset)
+
+    @property
+    def from_start(self) -> str:
+        """The expression with the whole offset along the stick dim, as E3 speaks of slices."""
+        return _shifted(self.bare, self.start)
 
     @property
     def supported(self) -> bool:
@@ -38,20 +72,14 @@ class StickExpression:
         return self.kind != "unexpected"
 
     @property
+    def moves(self) -> bool:
+        """Supported, and running along the stick: not a broadcast."""
+        return self.variable is not None
+
+    @property
     def aligned(self) -> bool:
         """Supported, and starting on a stick boundary (O14)."""
         return self.supported and self.offset == 0
-
-
-@dataclass(frozen=True)
-class _Term:
-    """`scale * Mod(floor(variable / floor_by), modulus)`, a part of a coordinate; modulus None: no wrap."""
-
-    variable: int
-    extent: int
-    scale: int
-    floor_by: int = 1
-    modulus: int | None = None
 
 
 def stick_expression(
@@ -77,90 +105,85 @@ def stick_expression(
     if not base_size or base_size[stick_dim] == 1:
         return StickExpression("zero", "0")
     step, extent = strides[stick_dim], base_size[stick_dim]
-    outer = min((s for s, n in zip(strides, base_size, strict=True) if s > step and n > 1), default=step * extent)
-    start = _coordinate(offset, base_size, strides, stick_dim % len(base_size))
-    terms = [term for d, (n, s) in enumerate(zip(size, stride, strict=True)) if (term := _term(d, n, s, step, outer))]
-    moving = [term for term in terms if _moves_lane(term, lanes)]
-    if _runs_over(terms, start, outer // step, lanes):
-        inner = " + ".join(_show(term, lanes, alone=False) for term in terms)
-        text = f"Mod({inner}{_tail(start)}, {outer // step})"
-        return StickExpression("unexpected", text, None, start % lanes, start)
-    return _simplify(moving, start, lanes)
+    coarser = (s for s, n in zip(strides, base_size, strict=True) if s > step and n > 1)
+    return expression_along(StickAxis(step, min(coarser, default=step * extent), lanes), size, stride, offset)
 
 
-def _coordinate(offset: int, size: Sequence[int], strides: Sequence[int], dim: int) -> int:
-    """The coordinate of an element offset along `dim`, dims of greater stride taken out first."""
-    rest = offset
-    for d in sorted((d for d, n in enumerate(size) if n > 1), key=lambda d: -strides[d]):
-        index, rest = (rest // strides[d], rest % strides[d]) if strides[d] else (0, rest)
-        if d == dim:
-            return index
-    return 0
+def expression_along(axis: StickAxis, size: Sequence[int], stride: Sequence[int], offset: int) -> StickExpression:
+    """The one decision: the stick expression of a view along `axis` of its buffer.
+
+    An element's coordinate is `(place % outer) // step`, its lane the coordinate modulo the stick. The lane is regular
+    if one variable of the view counts it up one by one and all others leave it alone.
+    """
+    start = offset % axis.outer // axis.step
+    lane = start % axis.lanes
+    terms = [term for d, (n, s) in enumerate(zip(size, stride, strict=True)) if (term := _term(axis, d, n, s))]
+    if _carries(axis, size, stride, offset):
+        parts = " + ".join(_product(s, d) for d, (n, s) in enumerate(zip(size, stride, strict=True)) if n > 1 and s)
+        return StickExpression("unexpected", f"floor(({parts})/{axis.step})", None, lane, start)
+    if not axis.whole and _leaves_row(axis, terms, start):
+        inner = _shifted(" + ".join(_product(term.scale, term.variable) for term in terms), start)
+        return StickExpression("unexpected", f"Mod({inner}, {axis.row})", None, 0, start)
+    return _simplest(axis, [term for term in terms if term.scale % axis.lanes], lane, start)
 
 
-def _term(variable: int, extent: int, stride: int, step: int, outer: int) -> _Term | None:
-    """What one loop variable adds to the coordinate of the stick dim, which has `step` and wraps at `outer`."""
-    if extent == 1 or stride == 0 or stride % outer == 0:
-        return None
-    reach = stride * (extent - 1)
-    if stride < step:
-        if reach < step:
-            return None
-        return _Term(variable, extent, 1, step // stride, outer // step if reach >= outer else None)
-    within = stride % outer
-    wraps = reach >= outer
-    return _Term(variable, extent, within // step, 1, outer // step if wraps else None)
+@dataclass(frozen=True)
+class _Term:
+    """`scale * variable`: what one loop variable adds to the coordinate; `extent`: its size."""
+
+    variable: int
+    extent: int
+    scale: int
 
 
-def _moves_lane(term: _Term, lanes: int) -> bool:
-    """Whether the term changes the lane and not only the stick."""
-    if term.scale % lanes or term.floor_by != 1:
-        return True
-    return term.modulus is not None and term.modulus % lanes != 0
+def _term(axis: StickAxis, variable: int, extent: int, stride: int) -> _Term | None:
+    scale = stride % axis.outer // axis.step
+    return _Term(variable, extent, scale) if extent > 1 and scale else None
 
 
-def _runs_over(terms: list[_Term], start: int, row: int, lanes: int) -> bool:
-    """Whether the view leaves the row it starts in for the next one, where rows do not end with a stick."""
-    if not start or row % lanes == 0:
-        return False
-    if any(term.modulus is not None for term in terms):
-        return True
-    return start + sum(term.scale * (term.extent - 1) // term.floor_by for term in terms) >= row
+def _carries(axis: StickAxis, size: Sequence[int], stride: Sequence[int], offset: int) -> bool:
+    """Whether steps in dims finer than the stick's add up to a step along it: a buffer flattened across its sticks."""
+    reach = sum((n - 1) * (s % axis.step) for n, s in zip(size, stride, strict=True) if n > 1)
+    return offset % axis.step + reach >= axis.step
 
 
-def _tail(offset: int) -> str:
-    return f" + {offset}" if offset else ""
+def _leaves_row(axis: StickAxis, terms: Sequence[_Term], start: int) -> bool:
+    """Whether the view runs on into the next row; where rows end inside a stick, its lanes then start again."""
+    return start + sum(term.scale * (term.extent - 1) for term in terms) >= axis.row
 
 
-def _simplify(terms: list[_Term], start: int, lanes: int) -> StickExpression:
-    offset = start % lanes
-    tail = _tail(offset)
-    if not terms:
-        return StickExpression("zero", str(offset), offset=offset, start=start)
-    if len(terms) == 1 and _is_plain(terms[0], lanes):
-        term = terms[0]
-        single = term.extent <= lanes
-        text = f"d{term.variable}" if single else f"Mod(d{term.variable}, {lanes})"
-        return StickExpression("variable" if single else "mod", text + tail, term.variable, offset, start)
-    text = " + ".join(_show(term, lanes, alone=len(terms) == 1) for term in terms) + tail
-    return StickExpression("unexpected", text, None, offset, start)
+def _simplest(axis: StickAxis, moving: Sequence[_Term], lane: int, start: int) -> StickExpression:
+    """The expression of the terms that change the lane."""
+    if not moving:
+        if lane:
+            return StickExpression("unexpected", str(lane), None, 0, start)
+        return StickExpression("zero", "0", None, 0, start)
+    if len(moving) == 1 and moving[0].scale == 1:
+        variable, extent = moving[0].variable, moving[0].extent
+        if extent <= axis.lanes:
+            return StickExpression("variable", f"d{variable}", variable, lane, start)
+        return StickExpression("mod", f"Mod(d{variable}, {axis.lanes})", variable, lane, start)
+    return StickExpression("unexpected", _sum(axis, moving), None, lane, start)
 
 
-def _is_plain(term: _Term, lanes: int) -> bool:
-    """A variable that walks the lanes one by one and wraps, if at all, where a stick ends."""
-    if term.scale != 1 or term.floor_by != 1:
-        return False
-    return term.modulus is None or term.modulus % lanes == 0
+def _sum(axis: StickAxis, moving: Sequence[_Term]) -> str:
+    if len(moving) > 1:
+        return " + ".join(_product(_shown(axis, term.scale), term.variable) for term in moving)
+    scale, name = _shown(axis, moving[0].scale), f"d{moving[0].variable}"
+    if axis.lanes % scale == 0 and scale * moving[0].extent > axis.lanes:
+        return f"{scale}*(Mod({name}, {axis.lanes // scale}))"
+    return f"{scale}*{name}"
 
 
-def _show(term: _Term, lanes: int, *, alone: bool) -> str:
-    name = f"d{term.variable}"
-    if term.floor_by != 1:
-        return f"floor({name}/{term.floor_by})"
-    if term.modulus is not None and term.scale == 1:
-        return f"Mod({name}, {term.modulus})"
-    if term.scale == 1:
-        return name if not alone or term.extent <= lanes else f"Mod({name}, {lanes})"
-    if alone and lanes % term.scale == 0 and term.scale * term.extent > lanes:
-        return f"{term.scale}*(Mod({name}, {lanes // term.scale}))"
-    return f"{term.scale}*{name}"
+def _shown(axis: StickAxis, scale: int) -> int:
+    """A coefficient modulo the stick, as the lane has it; as it is where that would look like a bare variable."""
+    reduced = scale % axis.lanes
+    return reduced if axis.whole and reduced > 1 else scale
+
+
+def _product(coefficient: int, variable: int) -> str:
+    return f"d{variable}" if coefficient == 1 else f"{coefficient}*d{variable}"
+
+
+def _shifted(text: str, offset: int) -> str:
+    return f"{text} + {offset}" if offset else text

@@ -10,7 +10,7 @@ import torch
 from ..errors import PREFIX
 from ..graph import Arrangement, DeviceOp, Format, Program, Site, Value
 from ..report import Fallback
-from ..sticks import StickView
+from ..layout.view import StickView
 from .profile import Profile
 from .refused import Refused
 
@@ -116,24 +116,23 @@ class Builder:
         if not isinstance(value, Value):
             return value
         value = self.device(value)
-        view = value.layout
-        assert view is not None
-        irregular = view.irregular()
-        if irregular is not None:
-            raise Refused("E10", unexpected_stick(irregular, view.lanes), nominal=value.nominal)
-        if view.split_sticks():
+        assert value.layout is not None
+        sticks = value.layout.expression
+        if not sticks.supported:
+            raise Refused("E10", unexpected_stick(sticks.text, value.layout.lanes), nominal=value.nominal)
+        if not sticks.aligned:
             coordinates = [f"d{dim}" for dim in range(len(value.shape))]
             raise Refused(
                 "O14",
-                f"{PREFIX}No supported layout found for stick expression {view.expression()}. Cannot find alternative"
+                f"{PREFIX}No supported layout found for stick expression {sticks.text}. Cannot find alternative"
                 f" layout with size={list(value.shape)} and coordinates={coordinates}",
                 nominal=value.nominal,
             )
-        if fixed and view.terms() and view.lane_offset():
+        if fixed and sticks.moves and sticks.start:
             raise Refused(
                 "E3",
                 f"{PREFIX}{self.site.op.removeprefix('aten.')}: input arg{position} has stick expression with offset"
-                f" {view.expression()} (likely from slicing the stick dimension); this op requires a fixed input"
+                f" {sticks.from_start} (likely from slicing the stick dimension); this op requires a fixed input"
                 " layout and double-restickify is not yet supported",
                 nominal=value.nominal,
             )
@@ -147,7 +146,7 @@ class Builder:
             if gate is not None and kernel not in gate:
                 fact = "A8" if value.format is Format.FP32 else "N36"
                 raise Refused(fact, f"{PREFIX}{kernel} on DataFormats.{value.format.value}", nominal=value.nominal)
-        spread = [value for value in tensors if value.layout is not None and value.layout.terms()]
+        spread = [value for value in tensors if value.layout is not None and value.layout.spread]
         if len({value.arrangement for value in spread}) > 1:
             shown = ", ".join(value.arrangement.value for value in spread)
             raise Refused("N46", f"All inputs to an op must have same element arrangement, op: {kernel}, args: {shown}")

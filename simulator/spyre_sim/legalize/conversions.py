@@ -43,14 +43,14 @@ def _between_floats(build: Builder, value: Value, dtype: str, target: Format) ->
     layout = value.layout
     assert layout is not None
     kernel = "dl16tofp32" if target is Format.FP32 else "fp32todl16"
-    spread = bool(layout.terms())  # a sparse or broadcast value has one element a stick: nothing to reorder (N53)
+    spread = layout.spread  # a sparse or broadcast value has one element a stick: nothing to reorder (N53)
     order = Arrangement.STANDARD
     if spread and kernel == "dl16tofp32":
         order = Arrangement.DL16_TO_FP32
     elif spread and value.arrangement is Arrangement.STANDARD:
         order = Arrangement.FP32_TO_DL16
     out = type(layout).reduced(value.shape, build.lanes(target)) if layout.sparse else None
-    stick = layout.stick_dim()
+    stick = layout.stick_dim
     if out is None and stick is not None:
         out = type(layout).dense(value.shape, build.lanes(target), stick)
     narrow = stick is not None and value.shape[stick] < build.profile.lanes

@@ -11,7 +11,7 @@ import torch
 from ..capture import Captured
 from ..errors import PREFIX, Refusal
 from ..graph import DeviceOp, Format, Program, Site, Value, op_name, site_of
-from ..sticks import StickView
+from ..layout.view import StickView
 from . import (  # noqa: F401
     attention,
     conversions,

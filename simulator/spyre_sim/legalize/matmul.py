@@ -9,7 +9,7 @@ import torch
 
 from ..errors import PREFIX
 from ..graph import Format, Value
-from ..sticks import StickView
+from ..layout.view import StickView
 from .builder import Builder
 from .elementwise import arithmetic
 from .pointwise import pointwise
@@ -56,7 +56,7 @@ def _check_weight(build: Builder, depth: int, columns: int) -> None:
 def _with_stick_last(build: Builder, value: Value) -> Value:
     layout = value.layout
     assert layout is not None
-    stick = layout.stick_dim()
+    stick = layout.stick_dim
     if stick == len(value.shape) - 1 or (stick is None and value.shape[-1] == 1):
         return value
     if value.format is not Format.DL16:

@@ -61,7 +61,7 @@ def slice_of(build: Builder, self: Value, dim: int = 0, start: Any = None, end: 
     first = 0 if start is None else int(start)
     axis = dim % len(value.shape)
     assert value.layout is not None
-    regular = value.layout.irregular() is None and value.layout.stick_dim() != axis
+    regular = value.layout.expression.supported and value.layout.stick_dim != axis
     if step > 1 and first % value.shape[axis] and regular and build.profile.defect("S40"):
         out = seen_as(build, value, aten.slice.Tensor, axis, 0, build.meta.shape[axis] * step, step)
         build.mark("S40")
@@ -96,7 +96,7 @@ def copied(build: Builder, value: Value, target: Any, *args: Any) -> Value:
     layout = value.layout
     assert layout is not None
     shape = tuple(target(torch.empty(value.shape, device="meta"), *args).shape)
-    stick = layout.stick_dim()
+    stick = layout.stick_dim
     if stick is not None and stick == len(value.shape) - 1:
         _check_regroup(build, value, shape)
     return build.emit("copy", [value], shape, value.dtype, arrangement=value.arrangement, target=target, args=args)
@@ -186,7 +186,7 @@ def _is_rotated_half(build: Builder, parts: Sequence[Value]) -> bool:
     second = build.producer(negated.inputs[0])
     if second is None or second.kernel != "view" or first.inputs[0] is not second.inputs[0]:
         return False
-    return first.output.layout.lane_offset() == 0 and second.output.layout.lane_offset() > 0
+    return first.output.layout.expression.start == 0 and second.output.layout.expression.start > 0
 
 
 @lowers("stack")

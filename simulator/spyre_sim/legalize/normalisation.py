@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import PREFIX
 from ..graph import Value
-from ..sticks import StickView
+from ..layout.view import StickView
 from .builder import Builder
 from .pointwise import pointwise
 from .reductions import reduce
@@ -32,7 +32,7 @@ def layer_norm(
     build.check_formats("layernormnorm", [x, *affine])
     layout = x.layout
     assert layout is not None
-    if layout.stick_dim() != len(x.shape) - 1:
+    if layout.stick_dim != len(x.shape) - 1:
         raise Refused("L47", f"{PREFIX}views not supported for spyre.layernormnorm({list(x.shape)})=>{list(x.shape)})")
     rows = x.shape[:-1]
     lanes = layout.lanes

@@ -9,7 +9,7 @@ import torch
 
 from ..errors import PREFIX
 from ..graph import Arrangement, Format, Value
-from ..sticks import StickView
+from ..layout.view import StickView
 from .builder import Builder
 from .refused import Refused
 
@@ -35,7 +35,7 @@ def pointwise(
     stick = common_stick(build, tensors, shape)
     inputs = [restickify(build, item, stick, shape) if isinstance(item, Value) else item for item in inputs]
     layout = result_layout(build, tensors, shape, stick, dtype)
-    wide = [value for value in tensors if value.layout is not None and value.layout.terms()]
+    wide = [value for value in tensors if value.layout is not None and value.layout.spread]
     arrangement = wide[0].arrangement if wide else Arrangement.STANDARD
     return build.emit(kernel, inputs, shape, dtype, layout, defects=defects, arrangement=arrangement, **attributes)
 
@@ -88,12 +88,12 @@ def result_layout(
 
 def _stick_in(value: Value, shape: tuple[int, ...]) -> int | None:
     assert value.layout is not None
-    dim = value.layout.stick_dim()
+    dim = value.layout.stick_dim
     return None if dim is None else dim + len(shape) - len(value.shape)
 
 
 def _no_layout(build: Builder, tensors: Sequence[Value], shape: tuple[int, ...]) -> str:
-    coordinates = [value.layout.expression() for value in tensors if value.layout is not None]
+    coordinates = [value.layout.expression.text for value in tensors if value.layout is not None]
     return (
         f"{PREFIX}Multi-arg pointwise ({build.site.node}): no supported output layout found with size={list(shape)}"
         f" and coordinates={coordinates}"

@@ -9,7 +9,7 @@ import torch
 
 from ..errors import PREFIX
 from ..graph import Arrangement, Value
-from ..sticks import StickView
+from ..layout.view import StickView
 from .builder import Builder, dtype_name
 from .conversions import convert
 from .elementwise import arithmetic, compare
@@ -29,7 +29,7 @@ def reduce(build: Builder, kernel: str, value: Value, dims: Sequence[int], *, ke
     _check_widened(build, kernel, value)
     layout = value.layout
     assert layout is not None
-    stick = layout.stick_dim()
+    stick = layout.stick_dim
     shape = tuple(1 if dim in axes else size for dim, size in enumerate(value.shape))
     kept = shape if keepdim else tuple(size for dim, size in enumerate(value.shape) if dim not in axes)
     lanes = layout.lanes

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import PREFIX
 from ..graph import Value
-from ..sticks import StickView
+from ..layout.view import StickView
 from .builder import Builder
 from .refused import Refused
 from .registry import lowers
