@@ -108,7 +108,8 @@ def expressions() -> str:
         "Patterns, rewrites, guards and `forward` programs are written in one expression language. `$x` captures, "
         "`_` matches anything and captures nothing; names without a `$` are those of `let`, of a test's inputs or of "
         "the module's own arguments; `self.`, `config.` and `stack.` lead to the module, the model's config and the "
-        "stack profile.",
+        "stack profile. The module is the innermost one around the match that `match.module` and `match.path` name; "
+        "where a rule names none, the innermost one that computes all of the match. In `expect.sites` it is the model.",
         "## Operators on tensors",
         table(["operator", "op"], ([f"`{symbol}`", f"`{op}`"] for symbol, op in operators.items())),
         "## Dtypes",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -155,6 +156,17 @@ def of_every_module() -> frozenset[str]:
     root = classes().get("torch.nn.modules.module.Module")
     text = root.text if root is not None else ""
     return frozenset(name for groups in _MEMBER.findall(text) for name in groups if name)
+
+
+@cache
+def attributes_of_any() -> dict[str, int]:
+    """Every name that some class mentions as its own, with how many do, the commonest first."""
+    counts = Counter(
+        name
+        for entry in classes().values()
+        for name in {name for groups in _MEMBER.findall(entry.text) for name in groups if name}
+    )
+    return dict(counts.most_common())
 
 
 def passed_by_name(qualified: str, name: str) -> bool:

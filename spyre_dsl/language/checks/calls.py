@@ -79,8 +79,9 @@ def _may_stand(function: FunctionSpec, place: Place) -> bool:
 def _unknown(view: AdapterView, place: Place, call: Call) -> Iterator[Diagnostic]:
     name = call.function
     host_only = place.role in (GUARD, VALUE)
-    if name.startswith("self.") and not host_only and place.role != PATTERN:
-        return  # a submodule; which ones there are, only the model knows
+    if name.startswith("self."):
+        yield _called_module(view, call)
+        return
     if name.startswith("aten.") or (
         name.count(".") == 2 and name.split(".")[0] not in ("torch", "stack", "config", "self")
     ):
@@ -93,6 +94,14 @@ def _unknown(view: AdapterView, place: Place, call: Call) -> Iterator[Diagnostic
         code, word = "SD202", "function"
     label = f"did you mean `{suggestion}`?" if suggestion else f"no {word} of this name is known"
     yield view.diagnose(code, f"unknown {word} `{name}`", call.function_span, label=label, suggestion=suggestion)
+
+
+def _called_module(view: AdapterView, call: Call) -> Diagnostic:
+    message = f"`{call.function}` is of the module, and rules call ops and functions only"
+    last = call.function.rpartition(".")[2]
+    known = find_op(last) is not None or last in FUNCTIONS
+    label = f"write `{last}(...)`" if known else "write its ops, such as `linear(x, self.dense.weight)`"
+    return view.diagnose("SD209", message, call.function_span, label=label)
 
 
 def _suggest_call(name: str, host_only: bool) -> str | None:

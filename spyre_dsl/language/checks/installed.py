@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from spyre_dsl.language.adapter import ConfigRewrite, Rule
 from spyre_dsl.language.checks.facts import place_of
+from spyre_dsl.language.checks.names import is_private
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView
 from spyre_dsl.language.diagnostics import Diagnostic
@@ -60,13 +61,14 @@ def check_config_keys(view: AdapterView) -> Iterator[Diagnostic]:
     for rule in view.rules:
         model_types = _model_types(rule.rule)
         for clause in rule.rule.match.config:
-            yield from _check_key(view, clause.key, clause.key_span, model_types)
+            if not is_private(clause.key.split(".")):  # SD208
+                yield from _check_key(view, clause.key, clause.key_span, model_types)
         if isinstance(rule.rule.rewrite, ConfigRewrite):
             for value in rule.rule.rewrite.values:
                 yield from _check_key(view, value.name, value.span, model_types)
         for place in rule.places:
             for attribute in place.attributes:
-                if attribute.root == "config":
+                if attribute.root == "config" and not is_private(attribute.path):
                     yield from _check_key(view, ".".join(attribute.path), attribute.span, model_types)
 
 

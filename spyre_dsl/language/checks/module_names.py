@@ -1,4 +1,8 @@
-"""Deep mode: what a rule for modules calls an argument of their forward, or an attribute of them, is one."""
+"""Deep mode: what a rule calls an argument of a module's forward, or an attribute of the module, is one.
+
+``self`` is the module that ``match.module`` names; in a rule that names none it may be any, its path or its ops being
+all that is known of it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from spyre_dsl.language.adapter import (
     AttributesRewrite,
     ForwardRewrite,
     ParametersRewrite,
-    UseRewrite,
 )  # fmt: skip
 from spyre_dsl.language.checks.names import WORDS
 from spyre_dsl.language.checks.registry import file_check
@@ -20,16 +23,15 @@ from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.installed_members import (
     assigned_elsewhere,
     attributes,
+    attributes_of_any,
     classes,
     forward_arguments,
     of_every_module,
     passed_by_name,
 )
+from spyre_dsl.language.module_members import meant_value
 from spyre_dsl.language.suggest import meant_member, nearest
 from spyre_dsl.language.syntax import Expression, Name, Span, walk
-
-_OF_MODULES = (ForwardRewrite, ParametersRewrite, AttributesRewrite, UseRewrite)
-"""The rewrites in whose rules ``self`` is the module that ``match.module`` names."""
 
 _SHOWN = 8
 """How many names are listed where none is near."""
@@ -40,7 +42,8 @@ def check_names_of_modules(view: AdapterView) -> Iterator[Diagnostic]:
     """Each wrong name at its first use in a rule; no name is wrong that one of the matched classes has or may have."""
     for rule in view.rules:
         rewrite, glob = rule.rule.rewrite, rule.rule.match.module
-        if glob is None or not isinstance(rewrite, _OF_MODULES):
+        if glob is None:
+            yield from _check_attributes_of_any(view, rule)
             continue
         matched = _matched(glob)
         if not matched:
@@ -127,19 +130,31 @@ def _check_attributes(view: AdapterView, rule: RuleView, glob: str, matched: tup
         yield view.diagnose("SD216", f"`{glob}` has no attribute `{first}`", span, label=label, suggestion=suggestion)
 
 
+def _check_attributes_of_any(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
+    """A module may be of any package: a name that no installed one has is wrong if one of theirs is near."""
+    reported: set[str] = set()
+    for written, prefix, span in _uses(rule):
+        first, _, rest = written.partition(".")
+        if first in reported or first in attributes_of_any():
+            continue
+        reported.add(first)
+        near = nearest(first, attributes_of_any())
+        if near is not None:
+            suggestion = f"{prefix}{near}{'.' if rest else ''}{rest}"
+            message = f"no module of the installed transformers or torch has an attribute `{first}`"
+            label = f"did you mean `{suggestion}`?"
+            yield view.diagnose("SD216", message, span, label=label, suggestion=suggestion)
+
+
 def _uses(rule: RuleView) -> Iterator[tuple[str, str, Span]]:
-    """Every path below ``self`` in a rule, with how it is written and where."""
+    """Every path below ``self`` in a rule, with how it is written and where; without those that SD208 is about."""
     rewrite = rule.rule.rewrite
-    if isinstance(rewrite, (ParametersRewrite, AttributesRewrite)):
-        for value in rewrite.values:
-            yield value.name, "", value.span
+    set_ones = rewrite.values if isinstance(rewrite, (ParametersRewrite, AttributesRewrite)) else ()
+    uses = [(value.name, "", value.span) for value in set_ones]
     for place in rule.places:
-        for attribute in place.attributes:
-            if attribute.root == "self":
-                yield ".".join(attribute.path), "self.", attribute.span
-        for call in place.calls:
-            if call.function.startswith("self."):
-                yield call.function.removeprefix("self."), "self.", call.function_span
+        read = (attribute for attribute in place.attributes if attribute.root == "self")
+        uses += [(".".join(attribute.path), "self.", attribute.span) for attribute in read]
+    return (use for use in uses if not (use[0].startswith("_") or meant_value(use[0].partition(".")[0])))
 
 
 def _may_be_attribute(qualified: str, name: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from spyre_dsl.language import installed_members
 from spyre_dsl.language.checks import check, module_names
 from spyre_dsl.language.loader import load_text
+from spyre_dsl.language.module_members import METHODS, VALUES
 
 MODELS = {
     "torch.nn.modules.module": '''
@@ -110,7 +111,8 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The installed packages are those above."""
     caches = (
         installed_members.classes, installed_members._by_bare_name, installed_members.forward_arguments,
-        installed_members.attributes, installed_members.of_every_module, module_names._matched,
+        installed_members.attributes, installed_members.of_every_module, installed_members.attributes_of_any,
+        module_names._matched,
     )  # fmt: skip
     monkeypatch.setattr(installed_members, "module_files", lambda: MODELS)
     for each in caches:
@@ -120,14 +122,14 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         each.cache_clear()
 
 
-def said(glob: str, *lines: str, rewrite: str = "") -> list[str]:
+def said(glob: str, *lines: str, rewrite: str = "", match: str = "") -> list[str]:
     """The findings about a ``forward`` of these lines, or about another rewrite: the text they cover, and the label."""
     body = rewrite or "forward: |\n" + "\n".join(f"        {line}" for line in lines)
     text = f"""adapter: a
 summary: s
 gap: {{kind: layout, evidence: [S5]}}
 rules:
-  - match: {{module: "{glob}"}}
+  - match: {{{match or f'module: "{glob}"'}}}
     rewrite:
       {body}
 """
@@ -163,7 +165,6 @@ class TestNames:
             ("torch.nn.Linear", "inputs", "inputs: did you mean `input`?"),
             ("torch.nn.Linear", "input * self.weigth", "self.weigth: did you mean `self.weight`?"),
             ("torch.nn.Linear", "input * self.weigth.T.x", "self.weigth.T.x: did you mean `self.weight.T.x`?"),
-            ("torch.nn.Linear", "input + self.wieght(input)", "self.wieght: did you mean `self.weight`?"),
             ("torch.nn.Linear", "far", "far: its arguments are `input`"),
             ("torch.nn.Linear", "to(input, flaot16)", "flaot16: did you mean `float16`?"),
             ("*Inherits", "hidden_state", "hidden_state: did you mean `hidden_states`?"),
@@ -200,6 +201,49 @@ class TestNames:
     )
     def test_other_rewrites_of_modules_are_held_against_them_too(self, rewrite: str, wanted: str) -> None:
         assert said("torch.nn.Linear", rewrite=rewrite) == [wanted]
+
+    @pytest.mark.parametrize("rewrite", ["op: $x + self.{}", "op: $y; let: {{y: 1 * self.{}}}"])
+    def test_in_a_rule_for_ops_of_named_modules_self_is_such_a_module(self, rewrite: str) -> None:
+        match = 'op: exp($x), module: "*Linear", where: self.bias != 1'
+        body = "\n      ".join(rewrite.format("wieght").split("; "))
+        assert said("", rewrite=body, match=match) == ["self.wieght: did you mean `self.weight`?"]
+        assert said("", rewrite=rewrite.format("weight").split("; ")[0], match=match) == []
+
+    @pytest.mark.parametrize(
+        ("where", "wanted"),
+        [
+            ("self.weight == self.gain and self.set_by_others == 1", []),
+            ("self.of_another_package == 1", []),
+            ("self.wieght.T == self.wieght", ["self.wieght.T: did you mean `self.weight.T`?"]),
+            ("self.trainng", []),  # SD208: that needs no deep mode
+        ],
+    )
+    def test_in_a_rule_that_names_no_module_self_may_be_any(self, where: str, wanted: list[str]) -> None:
+        assert said("", rewrite="op: $x", match=f"op: exp($x), where: {where}") == wanted
+        assert said("", rewrite="place: host", match=f"path: encoder.layer.*, where: {where}") == wanted
+
+
+def test_the_methods_and_values_of_every_module_are_those_of_torch() -> None:
+    from torch.nn import Module
+
+    public = {name for name in dir(Module) if not name.startswith("_")}
+    assert {name for name in public if callable(getattr(Module, name))} == METHODS
+    assert {name for name in vars(Module()) if not name.startswith("_")} == set(VALUES)
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "wanted"),
+    [
+        ("attributes: {eval: 1}", "eval: did you mean `training`?"),
+        ("attributes: {trainig: false}", "trainig: did you mean `training`?"),
+        ("parameters: {to: self.weight}", "to: name a parameter, a buffer or a value of the module"),
+    ],
+)
+def test_a_rewrite_sets_no_method(rewrite: str, wanted: str) -> None:
+    text = "adapter: a\nsummary: s\ngap: {kind: layout}\nrules:\n  - match: {module: torch.nn.Linear}\n    rewrite:\n"
+    (found,) = check([load_text(f"{text}      {rewrite}\n", "a.yaml")], select={"SD2"}, deep=True)
+    assert found.code == "SD208"
+    assert f"{found.source.text[found.span.start : found.span.end]}: {found.label}" == wanted
 
 
 @pytest.mark.parametrize(
