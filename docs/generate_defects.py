@@ -25,6 +25,7 @@ from number formats, arithmetic and tail lanes, and no switch makes them; the ot
 which acts on the stacks whose date lies in the interval (a day with `~` is approximate). *In company*: the op is right
 by itself and goes wrong together with what stands beside it.
 
+`spyre-dsl explain S51` tells what is [known](facts.md#S1) of one and what the simulator does about it.
 `spyre_sim.compile(...).report.defects` names the switches that a model meets; `spyre-dsl stacks diff A B` shows those
 that two stacks differ in. A profile of one's own adds and removes them (`defects: {add: [...], remove: [...]}`)."""
 

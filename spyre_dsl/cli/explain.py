@@ -1,9 +1,11 @@
-"""``spyre-dsl explain CODE``: what a finding means and how to mend it."""
+"""``spyre-dsl explain CODE...``: what a finding means and how to mend it, and what a public fact says."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Sequence
 from typing import Any, Final
 
 from spyre_dsl.language.codes import CODES, page
@@ -14,9 +16,11 @@ COULD_NOT_RUN: Final = 2
 
 _EXAMPLES = """\
 examples:
-  spyre-dsl explain SD203    the page of one code
-  spyre-dsl explain          all codes with their titles
-  spyre-dsl explain S51      a silent failure of the stack: what triggers it, what it does, when it was there
+  spyre-dsl explain SD203     the page of one code
+  spyre-dsl explain           all codes with their titles
+  spyre-dsl explain E10 O14   facts that reports and adapters cite: what they say, and where they are known from
+  spyre-dsl explain S51       a silent failure of the stack: what triggers it, what it does, when it was there
+  spyre-dsl explain E         all facts of a letter: N number formats, L layouts, E error texts, O ops, ...
 """
 
 
@@ -24,62 +28,65 @@ def add_parser(subparsers: Any) -> None:
     """Declares the command and its options."""
     parser = subparsers.add_parser(
         "explain",
-        help="say what a diagnostic code means and how to mend it",
-        description="Print the page of a diagnostic code, or list all codes; or what is known of a silent failure.",
+        help="say what a diagnostic code means and how to mend it, or what a fact (E10, S51) says",
+        description="Print the pages of diagnostic codes, what facts say by their ids, or a list of all codes.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("code", metavar="CODE", nargs="?", help="SD203, S51; all codes are listed if it is left out")
+    parser.add_argument("codes", metavar="CODE", nargs="*", help="SD203, E10, S51; without any, all codes are listed")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; returns the exit code."""
-    if arguments.code is None:
+    if not arguments.codes:
         print("\n".join(f"{code.code}  {code.severity.value:<7}  {code.title}" for code in CODES.values()))
         return 0
-    code = arguments.code.upper()
-    if code in fact_ids():
-        return _explain_fact(code)
-    if code not in CODES:
-        near = _meant(code)
-        hint = f"did you mean `{near}`?" if near else "`spyre-dsl explain` lists all codes"
-        print(f"error: unknown code `{arguments.code}`; {hint}", file=sys.stderr)
-        return COULD_NOT_RUN
-    try:
-        text = page(code).rstrip()
-    except OSError as problem:
-        print(f"error: the page of {code} cannot be read: {problem}", file=sys.stderr)
-        return COULD_NOT_RUN
-    print(text)
-    return 0
+    texts = {word: _text(word) for word in _words(arguments.codes)}
+    known = [text for text in texts.values() if text is not None]
+    if known:
+        print("\n\n".join(known))
+    for word in (word for word, text in texts.items() if text is None):
+        print(f"error: {_unknown(word)}", file=sys.stderr)
+    return 0 if len(known) == len(texts) else COULD_NOT_RUN
+
+
+def _words(given: Sequence[str]) -> list[str]:
+    """Each of the words once; ``section`` and its number are one."""
+    return list(dict.fromkeys(re.findall(r"section [\d.]+|\S+", " ".join(given), re.IGNORECASE))) or [""]
+
+
+def _text(word: str) -> str | None:
+    """The page of a code, or what a fact, a letter or a section says; ``None`` for other words. Raises OSError."""
+    code = word.upper()
+    if code in CODES:
+        return page(code).rstrip()
+    from spyre_dsl.cli.fact_text import fact_text, section_text, table_text
+    from spyre_dsl.language.fact_texts import SECTIONS, tables
+
+    identifier = {name.upper(): name for name in fact_ids()}.get(code)
+    if identifier is not None:
+        return fact_text(identifier)
+    if code in SECTIONS:
+        return section_text(code)
+    number = code.removeprefix("SECTION ")
+    return table_text(number) if number in tables() else None
+
+
+def _unknown(word: str) -> str:
+    near = _meant(word)
+    hint = f"did you mean `{near}`?" if near else "`spyre-dsl explain` lists all codes"
+    return f"unknown code `{word}`; {hint}"
 
 
 def _meant(word: str) -> str | None:
-    """The code that a word most likely means: by its number where it has one (``203``, ``SD-203``, ``E203``)."""
+    """The code or fact that a word most likely means: a code by its number (``203``, ``SD-203``, ``E203``) first."""
     digits = "".join(character for character in word if character.isdecimal())
     by_number = f"SD{digits}"
-    return by_number if by_number in CODES else nearest(word, CODES)
+    if by_number in CODES:
+        return by_number
+    return nearest(word, CODES) or nearest(word.upper(), _facts_like(word))
 
 
-def _explain_fact(identifier: str) -> int:
-    """Print what the simulator's catalogue of silent failures says; of other facts only the ids are known here."""
-    from spyre_sim.stacks import facts
-
-    defect = facts.defects().get(identifier)
-    if defect is None:
-        print(
-            f"error: `{identifier}` is the id of a public fact about the stack; only silent failures (S1 to S75) are "
-            "explained here",
-            file=sys.stderr,
-        )
-        return COULD_NOT_RUN
-    about = "" if defect.dates == "published" else " (the days are approximate)"
-    print(
-        f"{identifier}: {defect.title}\n\n"
-        f"trigger:    {defect.trigger}{', in company of other ops' if defect.fused else ''}\n"
-        f"symptom:    {defect.symptom}\n"
-        f"interval:   {defect.introduced or 'from the first snapshot'} to {defect.fixed or 'today'}{about}\n"
-        f"simulated:  {'yes' if defect.modelled else 'no'}\n"
-        f"known from: {defect.reference or 'the public record'}"
-    )
-    return 0
+def _facts_like(word: str) -> list[str]:
+    """The ids of facts, those with the word's letter first: a slip in the number is likelier than one in the letter."""
+    return sorted(fact_ids(), key=lambda name: (name[0] != word[:1].upper(), len(name) != len(word), name))

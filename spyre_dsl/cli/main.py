@@ -18,7 +18,7 @@ from spyre_dsl import __version__
 
 COMMANDS: Final = {
     "lint": "check adapter files",
-    "explain": "say what a diagnostic code means and how to mend it, or what a silent failure (S51) is",
+    "explain": "say what a diagnostic code means and how to mend it, or what a fact (E10, S51) says",
     "apply": "patch a model, run it, and compare it with the float32 reference",
     "why": "say, place by place, why a rule matches or does not",
     "test": "run the tests in adapter files and check their claims",

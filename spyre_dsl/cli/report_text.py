@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -101,7 +102,13 @@ def _gaps(report: Report) -> str:
     lines = [f"gaps that remain: {len(report.gaps)}"]
     for gap, count in grouped(report.gaps):
         lines += _gap(gap, count, report.summaries)
-    return "\n".join(lines)
+    return "\n".join([*lines, *_facts_behind(report.gaps)])
+
+
+def _facts_behind(gaps: Sequence[Gap]) -> list[str]:
+    """The command that tells what the facts say by which the stack refuses."""
+    cited = dict.fromkeys(fact for gap in gaps for fact in re.split(r", *", gap.refused.fact) if fact)
+    return [f"what the facts in brackets say: spyre-dsl explain {' '.join(cited)}"] if cited else []
 
 
 def _gap(gap: Gap, count: int, summaries: Mapping[str, str]) -> list[str]:

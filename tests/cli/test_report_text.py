@@ -82,6 +82,13 @@ def test_gaps_of_all_layers_are_one_entry_with_a_count() -> None:
     assert "    bridge: attention-head-padding" in text
 
 
+def test_after_the_gaps_stands_how_to_read_the_facts_behind_them() -> None:
+    others = [Gap(replace(refused(0).refused, fact=fact)) for fact in ("N35, T23", "", "section 5", "E10")]
+    text = render(replace(BARE, verdict=GAPS, gaps=(refused(0), *others)))
+    assert "\nwhat the facts in brackets say: spyre-dsl explain E10 N35 T23 section 5\n\nverdict: " in text
+    assert "explain" not in render(replace(BARE, verdict=GAPS, gaps=(others[1],)))
+
+
 def test_a_bridge_says_what_it_is_for_and_a_gap_what_shape_it_has() -> None:
     gap = Gap(replace(refused(0).refused, shape=(4, 12, 28, 32)), ("attention-head-padding",))
     text = render(replace(BARE, gaps=(gap,), summaries={"attention-head-padding": "Pad heads."}))
