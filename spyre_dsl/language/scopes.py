@@ -16,7 +16,7 @@ def scopes_disjoint(a: RuleTerms, b: RuleTerms) -> bool:
     """Whether stacks, module, path or config tell for sure that no place fits both rules."""
     one, other = a.rule.match, b.rule.match
     if a.stacks and b.stacks and not set(a.stacks) & set(b.stacks):
-        return True
+        return not any("." in name or "/" in name for name in (*a.stacks, *b.stacks))  # a file's profile has any name
     if one.module is not None and other.module is not None and not classes_intersect(one.module, other.module):
         return True
     if one.path is not None and other.path is not None and not paths_intersect(one.path, other.path):

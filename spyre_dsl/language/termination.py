@@ -30,19 +30,11 @@ from spyre_dsl.language.guards import satisfiable
 from spyre_dsl.language.overlap import MAX_EFFORT
 from spyre_dsl.language.rule_terms import FirstOfEach, RuleTerms, all_variables
 from spyre_dsl.language.scopes import scopes_disjoint
+from spyre_dsl.language.stack_tables import UNSUPPORTED
 from spyre_dsl.language.term_index import TermIndex, demands
 from spyre_dsl.language.terms import App, Composite, Seq, Term, Var, substitute, subterms
 from spyre_dsl.language.unification import GUARD_STEPS, Effort, expanded, generalizes, unifier
 from spyre_dsl.language.values import reduced
-
-UNSUPPORTED: Final[Mapping[str, frozenset[str]]] = {
-    "2026-06": frozenset(
-        "pow sin cos cumsum tril triu argmax arange embedding index index_put scatter topk sort".split()
-    ),
-}
-"""Ops that a stack computes wrongly, not at all, or on the host only (facts S51, E24, O5)."""
-
-DEFAULT_STACK: Final = "2026-06"
 
 UNSUPPORTED_WEIGHT: Final = 16
 """How many supported ops an unsupported one may be replaced by, in the first measure."""
@@ -66,7 +58,7 @@ def cycles(
         unsupported: names of ops that the stack does not support; those of the default stack if None.
         effort: how many steps to take at most; rules that are not reached are taken to set off nothing.
     """
-    bad = UNSUPPORTED[DEFAULT_STACK] if unsupported is None else unsupported
+    bad = UNSUPPORTED if unsupported is None else unsupported
     usable = [rule for rule in _distinct(rules) if rule.result is not None]
     return list(_cycles_among(usable, _triggers(usable, effort or Effort(MAX_EFFORT)), bad))
 

@@ -15,6 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from spyre_dsl.graphs.node import same_value
 from spyre_dsl.language.adapter import Adapter, ConfigClause, Match
+from spyre_dsl.language.stacks import named_by
 from spyre_dsl.matching.environment import MISSING, Environment, Stack, config_value
 from spyre_dsl.matching.evaluate import evaluate
 from spyre_dsl.matching.no_match import NoMatch
@@ -72,7 +73,7 @@ def adapter_fits(adapter: Adapter, context: MatchContext) -> NoMatch | None:
             problem = _package_fits(package, wanted)
             if problem is not None:
                 return NoMatch(*problem, requires.span)
-        if requires.stacks and context.stack is not None and context.stack.name not in requires.stacks:
+        if requires.stacks and context.stack is not None and not _is_one_of(context.stack.name, requires.stacks):
             wanted = ", ".join(requires.stacks)
             return NoMatch(
                 "the adapter is for the stacks {}; this one is {}", (wanted, context.stack.name), requires.span
@@ -83,6 +84,10 @@ def adapter_fits(adapter: Adapter, context: MatchContext) -> NoMatch | None:
                 "the stack {} no longer needs this adapter", (context.stack.name,), adapter.expires.span, True
             )
     return None
+
+
+def _is_one_of(stack: str, required: tuple[str, ...]) -> bool:
+    return stack in required or any(named_by(name, stack) for name in required)
 
 
 def config_fits(clauses: tuple[ConfigClause, ...], config: Any) -> NoMatch | None:

@@ -10,7 +10,6 @@ import torch
 import torch.nn.functional as F
 
 from spyre_dsl.language.functions import DTYPES
-from spyre_dsl.language.stacks import STACKS
 from spyre_dsl.language.vocabulary import OPS, PLACEMENT_ARGUMENTS, REQUIRED, Op, Parameter
 
 SAME_MEANING: dict[tuple[str, str], set[Any]] = {
@@ -140,8 +139,3 @@ def test_the_number_of_outputs_is_that_of_the_schema(op: Op) -> None:
 
 def test_every_dtype_is_one_of_torchs() -> None:
     assert all(isinstance(getattr(torch, name), torch.dtype) for name in DTYPES)
-
-
-def test_the_stacks_are_those_of_the_simulator() -> None:
-    spyre_sim = pytest.importorskip("spyre_sim")
-    assert set(STACKS) == set(spyre_sim.stack_names())

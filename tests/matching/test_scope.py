@@ -238,6 +238,13 @@ class TestAdapters:
             == "the adapter is for the stacks 2025-11; this one is 2026-06"
         )
 
+    def test_are_for_the_stack_of_a_profile_of_ones_own(self, tmp_path):
+        profile = tmp_path / "mine.yaml"
+        profile.write_text(f'extends: facts\nname: "{STACK.name}"\n')
+        assert self.unfit(requires=Requires({}, ("2025-11", str(profile)))) is None
+        profile.write_text("extends: facts\nname: another\n")
+        assert "this one is 2026-06" in self.unfit(requires=Requires({}, (str(profile),))).reason
+
     def test_expire(self):
         condition = 'stack.supports("aten.pow", "float16")'
         assert self.unfit(expires=condition) is None

@@ -9,9 +9,9 @@ from spyre_dsl.language.checks.facts import place_of
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView
 from spyre_dsl.language.diagnostics import Diagnostic
-from spyre_dsl.language.stacks import STACKS
+from spyre_dsl.language.stack_tables import STACKS
 from spyre_dsl.language.suggest import nearest
-from spyre_dsl.language.syntax import Call, Span, String
+from spyre_dsl.language.syntax import Attribute, Call, Compare, ListExpression, Span, String
 from spyre_dsl.language.vocabulary import OPS, find_op
 
 _PLAIN_RANGE = r"\s*(?:(?:>=|<=|>|<|==|!=)\s*\d+(?:\.\d+)*\s*(?:,(?=\s*[<>=!])|$))+"
@@ -53,20 +53,46 @@ def _mended(text: str) -> str | None:
 
 @file_check("SD211")
 def check_stack_names(view: AdapterView) -> Iterator[Diagnostic]:
-    """The stacks under ``requires`` and in tests exist."""
+    """The stacks under ``requires``, in tests and in guards can be had."""
     requires = view.adapter.requires
     for name in requires.stacks if requires else ():
         if name not in STACKS and requires is not None:
-            yield _unknown_stack(view, name, requires.span)
+            yield from _unknown_stack(view, name, requires.span)
     for test in view.adapter.tests:
         if test.stack is not None and test.stack not in STACKS:
-            yield _unknown_stack(view, test.stack, test.span)
+            yield from _unknown_stack(view, test.stack, test.span)
 
 
-def _unknown_stack(view: AdapterView, name: str, within: Span) -> Diagnostic:
-    near = nearest(name, STACKS)
-    label = f"did you mean `{near}`?" if near else f"known are {', '.join(STACKS)}"
-    return view.diagnose("SD211", f"unknown stack `{name}`", place_of(view, name, within), label=label, suggestion=near)
+@file_check("SD211")
+def check_compared_stack_names(view: AdapterView) -> Iterator[Diagnostic]:
+    """What ``stack.name`` is compared with is no misspelt stack. A profile of one's own may have any name."""
+    for place in view.places:
+        if any(attribute.path == ("name",) and attribute.root == "stack" for attribute in place.attributes):
+            for node in place.by_type.get(Compare, ()):
+                yield from _check_compared(view, node)
+
+
+def _check_compared(view: AdapterView, node: Compare) -> Iterator[Diagnostic]:
+    sides = (node.left, node.right)
+    if not any(isinstance(side, Attribute) and (side.root, side.path) == ("stack", ("name",)) for side in sides):
+        return
+    for side in sides:
+        for word in side.items if isinstance(side, ListExpression) else (side,):
+            near = nearest(word.value, STACKS) if isinstance(word, String) and word.value not in STACKS else None
+            if near is not None and isinstance(word, String):
+                label = f"did you mean `{near}`?"
+                message = f"unknown stack `{word.value}`"
+                yield view.diagnose("SD211", message, word.span, label=label, suggestion=f'"{near}"')
+
+
+def _unknown_stack(view: AdapterView, name: str, within: Span) -> Iterator[Diagnostic]:
+    from spyre_dsl.language.stacks import unknown_stack  # days and files are rare
+
+    found = unknown_stack(name)
+    if found is not None:
+        label, near = found
+        span = place_of(view, name, within)
+        yield view.diagnose("SD211", f"unknown stack `{name}`", span, label=label, suggestion=near)
 
 
 @file_check("SD203")
