@@ -6,18 +6,18 @@ All values are immutable. ``span`` fields are offsets in ``Adapter.source`` and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Union
 
+from spyre_dsl.language.records import field, record
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import NO_SPAN, Expression, Program, Span
 
 
 def _span() -> Span:
-    return field(default=NO_SPAN, compare=False, repr=False)
+    return field(default=NO_SPAN, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gap:
     """What the stack cannot do: ``kind`` is one of the schema's enum, ``evidence`` holds fact ids."""
 
@@ -26,7 +26,7 @@ class Gap:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Requires:
     """PEP 440 ranges for packages (``transformers``, ``torch``) and the stacks that the adapter is for."""
 
@@ -35,7 +35,7 @@ class Requires:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConfigClause:
     """One key of ``match.config``.
 
@@ -50,7 +50,7 @@ class ConfigClause:
     key_span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Match:
     """Where a rule applies; at least one field is set."""
 
@@ -64,7 +64,7 @@ class Match:
     path_span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Let:
     """A named part of a rewrite, evaluated before the expression, in file order."""
 
@@ -73,7 +73,7 @@ class Let:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpRewrite:
     """``op``: the expression that takes the place of the pattern's root."""
 
@@ -82,7 +82,7 @@ class OpRewrite:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ForwardRewrite:
     """``forward``: a program in place of the matched module's whole forward; names are the forward's arguments."""
 
@@ -90,7 +90,7 @@ class ForwardRewrite:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParametersRewrite:
     """``parameters``: new values for the module's own parameters; ``output`` trims what it returns, by that name."""
 
@@ -100,7 +100,7 @@ class ParametersRewrite:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttributesRewrite:
     """``attributes``: new values for Python attributes of the module."""
 
@@ -108,7 +108,7 @@ class AttributesRewrite:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConfigRewrite:
     """``config``: new values for config keys (a dotted key goes into a nested config)."""
 
@@ -116,7 +116,7 @@ class ConfigRewrite:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlaceRewrite:
     """``place: host``: run the matched op or module on the CPU, visibly."""
 
@@ -124,7 +124,7 @@ class PlaceRewrite:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UseRewrite:
     """``use``: a building block of ``spyre_dsl.blocks`` (or a plug-in) with its arguments."""
 
@@ -138,7 +138,7 @@ Rewrite = Union[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MathClaim:
     """``exact``, or ``approximate`` with the largest error that the author allows.
 
@@ -156,7 +156,7 @@ class MathClaim:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """A match and a rewrite. ``name`` is unique within its adapter."""
 
@@ -170,7 +170,7 @@ class Rule:
     name_span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TestInput:
     """``float16[4, 64]``: dtype and shape of one test input; ``parameter`` marks ``parameter float16[...]``."""
 
@@ -183,7 +183,7 @@ class TestInput:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TestCase:
     """One in-file test.
 
@@ -206,7 +206,7 @@ class TestCase:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Adapter:
     """One adapter file: one gap, why it exists, the rules that bridge it, their tests."""
 
@@ -217,12 +217,12 @@ class Adapter:
     tests: tuple[TestCase, ...] = ()
     requires: Requires | None = None
     expires: Expression | None = None
-    source: Source | None = field(default=None, compare=False, repr=False)
+    source: Source | None = field(default=None, compare=False)
     span: Span = _span()
     name_span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AdapterSet:
     """All adapters of a run, in file order; what ``spyre_dsl.load`` returns."""
 

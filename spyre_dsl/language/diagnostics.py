@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from spyre_dsl.language.records import record
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
 
@@ -16,7 +16,7 @@ class Severity(str, Enum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Related:
     """A second place that a diagnostic speaks of (the other rule of an overlap, say)."""
 
@@ -25,7 +25,7 @@ class Related:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnostic:
     """One finding: what was expected, what was found and how to mend it, at a precise place.
 

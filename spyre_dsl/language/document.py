@@ -8,11 +8,11 @@ diagnostic at its place, and what can be read around it is read on.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.composer import Composer
 from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.records import record
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
 from spyre_dsl.language.yaml_errors import Fault, explain
@@ -26,7 +26,7 @@ MAX_SYNTAX_ERRORS = 12
 _DASHES = re.compile(r" *(?:- +)*")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Document:
     """What could be read.
 

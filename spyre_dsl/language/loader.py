@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from spyre_dsl.language.adapter import Adapter
@@ -17,13 +16,14 @@ from spyre_dsl.language.builder import build
 from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.document import read_text
 from spyre_dsl.language.encoding import MAX_BYTES, decode
+from spyre_dsl.language.records import record
 from spyre_dsl.language.schema import validate
 from spyre_dsl.language.source import Source
 
 SUFFIXES = (".yaml", ".yml")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoadResult:
     """One file: the adapter as far as it could be read, and what is wrong with it, in file order.
 

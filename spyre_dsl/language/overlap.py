@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from spyre_dsl.language.adapter import AttributesRewrite, ConfigRewrite, ForwardRewrite, ParametersRewrite, PlaceRewrite
+from spyre_dsl.language.records import record
 from spyre_dsl.language.rule_terms import FirstOfEach, RuleTerms
 from spyre_dsl.language.scopes import guards_disjoint, narrower, ordered, scopes_disjoint
 from spyre_dsl.language.term_index import TermIndex, anything
@@ -32,7 +32,7 @@ MAX_PER_RULE = 3
 """How many overlaps of one rule are reported; mending those usually mends the others."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Overlap:
     """Two rules, ``later`` after ``earlier`` in file order, and an expression that both match (None: a module)."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
 
 from spyre_dsl.language.document import Scalar
+from spyre_dsl.language.records import field, record
 from spyre_dsl.language.syntax import Span
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class OffsetMap:
     """Runs of characters, in order. Run ``k`` starts at ``values[k]`` in the value and at ``starts[k]`` in the file.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 
+from spyre_dsl.language.records import record
 
-@dataclass(frozen=True, slots=True, order=True)
+
+@record(order=True)
 class Position:
     """A place for people: line and column, both from 1, columns counted in characters."""
 
@@ -15,7 +16,7 @@ class Position:
     column: int
 
 
-@dataclass(frozen=True)
+@record(lazy=True)
 class Source:
     """The whole text of one file. ``name`` is what diagnostics print (``<stdin>`` for standard input)."""
 

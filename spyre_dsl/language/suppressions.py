@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from spyre_dsl.language.codes import CODES, diagnose
 from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.records import record
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Span
@@ -25,7 +25,7 @@ _BLOCK = r"(?:^|[:\-\s])[|>][0-9+-]{0,2}\s*(?:#.*)?$"
 _COMMENT = r"(?:^|(?<=\s))#[ \t]*spyre-dsl:[ \t]*ignore\[([^\]\n]*)\]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ignore:
     """One code in an ignore comment: the first and the last line it silences, and where the code itself stands."""
 

@@ -7,10 +7,9 @@ by structure: spans never take part in equality, so that a parsed, printed and p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Union
 
-from spyre_dsl.language.records import record
+from spyre_dsl.language.records import field, record
 
 
 @record
@@ -25,7 +24,7 @@ NO_SPAN = Span(0, 0)
 
 
 def _span() -> Span:
-    return field(default=NO_SPAN, compare=False, repr=False)
+    return field(default=NO_SPAN, compare=False)
 
 
 @record

@@ -20,9 +20,10 @@ Arguments that only place or lay out a result (device, layout, memory_format, ..
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, TypeVar
+
+from spyre_dsl.language.records import record
 
 _T = TypeVar("_T")
 
@@ -56,7 +57,7 @@ PLACEMENT_ARGUMENTS: Final = frozenset(
 """Arguments of ATen schemas that say nothing about the value of a result, and so are no part of the language."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """One argument of an op: its documented ``name``, its ``default`` (``REQUIRED`` if none) and its ``kind``.
 
@@ -73,7 +74,7 @@ class Parameter:
         return self.default is REQUIRED
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Op:
     """One op. ``outputs`` is 0 where the number of outputs depends on the arguments (``split``, ``max``)."""
 
@@ -448,7 +449,7 @@ def _find_dotted(name: str) -> Op | None:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BindingProblem:
     """Why arguments do not fit an op: ``kind`` is ``too-many``, ``unknown``, ``twice`` or ``missing``.
 

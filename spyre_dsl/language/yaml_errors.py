@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import yaml
 
+from spyre_dsl.language.records import record
 from spyre_dsl.language.source import Source
 
 MAX_DEPTH = 24
 """How deep mappings and lists may nest."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fault:
     """What is wrong with ``text[start:end]``, and what stands under the caret.
 
@@ -33,7 +33,7 @@ class Fault:
     entry: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Report:
     """The parser's report: the text, where it stopped, where the thing began that it was reading, and what that is."""
 

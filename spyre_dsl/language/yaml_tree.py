@@ -6,13 +6,13 @@ A node in which a mistake was found is no longer ``usable``: it counts as left o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Union
 
+from spyre_dsl.language.records import record
 from spyre_dsl.language.syntax import Span
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=False, eq=False)
 class Scalar:
     """A text. ``start`` and ``end`` enclose what stands in the file, quotes and block header included.
 
@@ -32,7 +32,7 @@ class Scalar:
         return Span(self.start, self.end)
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=False, eq=False)
 class MappingNode:
     """Keys and values by the key's text, in file order.
 
@@ -69,7 +69,7 @@ class MappingNode:
         return entry[0] if entry is not None else None
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=False, eq=False)
 class SequenceNode:
     """A list; ``size`` and ``depth`` as for mappings."""
 

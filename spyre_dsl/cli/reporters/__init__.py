@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Final, Protocol
 
 from spyre_dsl.language.diagnostics import Diagnostic, Severity
+from spyre_dsl.language.records import record
 
 FORMATS: Final = ("text", "json", "github", "sarif")
 """Every format; the module of each is ``spyre_dsl.cli.reporters.NAME_format``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Findings:
     """What a run of ``lint`` found in ``files`` files."""
 

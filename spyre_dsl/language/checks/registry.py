@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.records import record
 
 if TYPE_CHECKING:
     from spyre_dsl.language.checks.view import AdapterView
@@ -15,7 +15,7 @@ FileCheck = Callable[["AdapterView"], Iterator[Diagnostic]]
 SetCheck = Callable[[Sequence["AdapterView"]], Iterator[Diagnostic]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Registered:
     """A check with the codes that it may report; ``deep`` ones look at the installed transformers and torch."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from spyre_dsl.language.adapter import (
@@ -22,6 +21,7 @@ from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.kinds import kind_of
 from spyre_dsl.language.lazy import lazy
+from spyre_dsl.language.records import record
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import (
     Attribute,
@@ -56,7 +56,7 @@ LEAVES = frozenset({Number, String, Boolean, NoneLiteral, Capture, Wildcard, Nam
 """The expressions without parts."""
 
 
-@dataclass(frozen=True)
+@record(lazy=True)
 class Place:
     """One expression with its role.
 
@@ -114,7 +114,7 @@ class Place:
         return Broken in self.by_type
 
 
-@dataclass(frozen=True)
+@record(lazy=True)
 class RuleView:
     """A rule with its expressions."""
 
@@ -140,7 +140,7 @@ class RuleView:
         return frozenset(capture.name for capture in self.pattern.captures) if self.pattern else frozenset()
 
 
-@dataclass(frozen=True)
+@record(lazy=True)
 class AdapterView:
     """An adapter with all its expressions. ``damage`` are the places that the loader could not make sense of."""
 
