@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 BLOCKS: Final[Mapping[str, tuple[str, ...]]] = {"linear-in-column-blocks": ("parts",)}
-"""The blocks that ship with the product, with the names of their arguments."""
+"""The blocks that ship with the product, with the names of their arguments, all of which must be given."""
 
 
 @cache
