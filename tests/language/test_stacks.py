@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from spyre_sim.stacks import StackError, UnknownStack, load_stack, stack_names
 
 from spyre_dsl.language.checks import check
 from spyre_dsl.language.loader import load_text
 from spyre_dsl.language.stacks import named_by, unknown_stack
 from spyre_dsl.language.suggest import distance
+from spyre_sim.stacks import StackError, UnknownStack, load_stack, stack_names
 
 PROFILE = 'name: "mine"  # not mine.yaml\ndate: 2026-06-24\ntitle: "One of my own"\nextends: "2026-06"\n'
 DAYS = st.dates(date(2025, 11, 1), date(2026, 10, 15)).map(str)

@@ -17,10 +17,13 @@ from spyre_dsl.language.vocabulary import ALIASES, OPS, Op, Parameter, find_op
 
 @file_check("SD202", "SD203", "SD204", "SD205", "SD206", "SD209")
 def check_calls(view: AdapterView) -> Iterator[Diagnostic]:
-    """Every call of the file."""
+    """Every call of the file; what has an unknown name is told once, however many aliases of it there are."""
+    unknown: set[int] = set()
     for place in view.places:
         for call in place.calls:
-            if not _is_plain(place, call):
+            if not _is_plain(place, call) and id(call) not in unknown:
+                if find_op(call.function) is None and call.function not in FUNCTIONS:
+                    unknown.add(id(call))
                 yield from _check_call(view, place, call)
 
 

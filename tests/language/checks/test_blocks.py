@@ -17,7 +17,8 @@ from spyre_dsl.language.loader import load_text
 
 def said(use: str, arguments: str = "") -> list[str]:
     """What is said of a rule with this ``use``: the code, the text that it covers, the message and the label."""
-    text = "adapter: a\nsummary: s\ngap: {kind: capacity, evidence: [S5]}\nrules:\n  - match: {module: torch.nn.Linear}\n"
+    text = "adapter: a\nsummary: s\ngap: {kind: capacity, evidence: [S5]}\nrules:\n"
+    text += "  - match: {module: torch.nn.Linear}\n"
     text += f"    rewrite:\n      use: {use}\n" + (f"      arguments: {arguments}\n" if arguments else "")
     found = check([load_text(text, "a.yaml")], select={"SD2"})
     return [f"{e.code} {e.source.text[e.span.start : e.span.end]}: {e.message}, {e.label}" for e in found]
