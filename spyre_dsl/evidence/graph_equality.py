@@ -1,7 +1,7 @@
 """Are two canonical graphs the same computation?
 
 Nodes are compared by op and arguments, operands of commutative ops in either order, sizes by their extents. Inputs
-correspond by place. What depends on parameters and literals only is compared by its value, since a patch folds it
+correspond by place; so do the contiguous copies that an op reads from. What depends on parameters and literals only is compared by its value, since a patch folds it
 into a buffer where an expression computes it. Host marks say where something runs, not what it is, and are passed
 over.
 """
@@ -9,7 +9,7 @@ over.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ import torch
 from spyre_dsl.evidence.graph_values import GraphValues, hinted_sizes, number_of
 from spyre_dsl.evidence.tensors import PlainTensors
 from spyre_dsl.graphs.capture import Capture
+from spyre_dsl.graphs.memory import is_made_contiguous
 from spyre_dsl.graphs.node import Node, SymbolicSize, Value
 from spyre_dsl.language.vocabulary import find_op
 
@@ -87,7 +88,7 @@ class _Comparison:
             return left.op == right.op and self._left.inputs[left] == self._right.inputs[right]
         if left.is_constant and right.is_constant:
             return self._same_constants(left, right)
-        if left.op != right.op:
+        if left.op != right.op or _copies_read(left) != _copies_read(right):
             return False
         if self._same_arguments(left.arguments, right.arguments):
             return True
@@ -103,6 +104,11 @@ class _Comparison:
         if not isinstance(mine, torch.Tensor) or not isinstance(other, torch.Tensor):
             return left.op == right.op and self._same_arguments(left.arguments, right.arguments)
         return mine.shape == other.shape and mine.dtype == other.dtype and bool(torch.equal(mine, other))
+
+
+def _copies_read(node: Node) -> int:
+    """How many tensors an op reads from a contiguous copy: no part of the value, and yet what some rules are for."""
+    return sum(map(is_made_contiguous, node.fx.all_input_nodes))
 
 
 def _same_numbers(left: Any, right: Any) -> bool:
@@ -131,11 +137,17 @@ def show(value: Value, depth: int = 4) -> str:
         return "..."
     if value.op == "getitem":
         return f"{show(value.arguments[0], depth)}[{value.arguments[1]}]"
-    shown = [show(argument, depth - 1) for argument in value.arguments]
+    copied = {source.args[0] for source in value.fx.all_input_nodes if is_made_contiguous(source)}
+    shown = [_show_read(argument, copied, depth - 1) for argument in value.arguments]
     op = find_op(value.op)
     while op is not None and shown and _is_default(op.parameters[len(shown) - 1], value.arguments[len(shown) - 1]):
         shown.pop()
     return f"{value.op}({', '.join(shown)})"
+
+
+def _show_read(argument: Value, copied: Collection[Any], depth: int) -> str:
+    text = show(argument, depth)
+    return f"contiguous({text})" if isinstance(argument, Node) and argument.fx in copied else text
 
 
 def _is_default(parameter: Any, value: Value) -> bool:

@@ -8,9 +8,9 @@ expressions, never in a pattern, and are folded once where they depend on parame
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from spyre_dsl.language.records import record
 from spyre_dsl.language.vocabulary import REQUIRED, Parameter
 
 VALUE_PLACES: Final = frozenset({"pattern", "guard", "rewrite", "test"})
@@ -20,7 +20,7 @@ TENSOR_PLACES: Final = frozenset({"rewrite", "test"})
 """Where composites may stand."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionSpec:
     """One function: its parameters, the kind of its result and the places where it may stand.
 
@@ -59,6 +59,7 @@ dtype(x) -> dtype: the dtype of a tensor, compared with a bare name such as floa
 users(x) -> int: how many nodes of the graph read a value
 is_parameter(x:any) -> bool: whether a value is a parameter of the model
 is_constant(x:any) -> bool: whether a value depends on parameters, buffers and literals only
+is_contiguous(x) -> bool: whether all matched ops that read x find its elements in order, one behind the other
 is_float(x:any) -> bool: whether a value is a floating-point tensor or number
 default(x:any, fallback:any) -> any: x, or fallback where x is none
 same(x:any, y:any) -> bool: whether two captures hold the same value
@@ -80,6 +81,7 @@ narrow(input, dim:int, start:int, length:int) -> tensor: `length` entries of one
 _PROGRAM_ONLY: Final[Mapping[str, frozenset[str]]] = {
     "stack.supports": frozenset({"guard", "rewrite"}),
     "users": frozenset({"guard"}),
+    "is_contiguous": frozenset({"guard"}),
 }
 
 

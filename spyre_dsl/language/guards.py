@@ -8,12 +8,12 @@ is left without a value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import ceil, floor, gcd
 
 from spyre_dsl.language.functions import FLOAT_DTYPES
+from spyre_dsl.language.records import field, record
 from spyre_dsl.language.terms import Host, Lit, Seq, Sym, Term, same_literal
-from spyre_dsl.language.values import Linear, Number, add, bounds, is_integral, value_of
+from spyre_dsl.language.values import Linear, Number, add, bounds, is_integral, reduced, value_of
 
 MAX_CONJUNCTIONS = 64
 """More alternatives than this are not looked at: the guards are then taken to be satisfiable."""
@@ -22,7 +22,7 @@ _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _COMPARISONS = frozenset(_NEGATED)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Atom:
     """``left operator right``; the operator ``true`` or ``false`` says what a truth value (``left``) must be."""
 
@@ -84,7 +84,7 @@ def _alternatives(guard: Term, wanted: bool) -> list[list[_Atom]]:
     return [[_Atom("true" if wanted else "false", guard, guard)]]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Domain:
     """What one unknown number may be."""
 
@@ -135,6 +135,7 @@ class _Facts:
         self.truths: dict[Term, bool] = {}
 
     def truth(self, term: Term, wanted: bool) -> bool:
+        term = reduced(term)
         if isinstance(term, Lit):
             return bool(term.value) == wanted
         return self.truths.setdefault(term, wanted) == wanted

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from spyre_dsl.language.adapter import Adapter, OpRewrite, PlaceRewrite, Rule, UseRewrite
 from spyre_dsl.language.lazy import lazy
+from spyre_dsl.language.records import record
 from spyre_dsl.language.syntax import Broken, walk
 from spyre_dsl.language.term_index import Demands, demands
 from spyre_dsl.language.terms import UNKNOWN, App, Host, Term, Terms, TooLarge, Var, children_of, subterms
@@ -19,7 +19,7 @@ _FLOAT_ARGUMENTS = {
 """Ops whose first arguments, so many of them, are floating-point tensors."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, lazy=True)
 class RuleTerms:
     """A rule of an adapter, ready to be compared with others. ``number`` is its place among all rules."""
 
@@ -99,7 +99,7 @@ class RuleTerms:
         rewrite = self.rule.rewrite
         if not isinstance(rewrite, OpRewrite):
             return None
-        terms = Terms(self._prefix)
+        terms = Terms(self._prefix, copies=True)
         _ = self.pattern
         terms.kinds.update(self._terms.kinds)
         try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from spyre_dsl.language.terms import DIMENSIONS, App, Composite, Lit, Term
+from spyre_dsl.language.terms import DIMENSIONS, App, Composite, Lit, Term, uncopied
 from spyre_dsl.language.unification import expanded
 from spyre_dsl.language.vocabulary import OPS
 
@@ -106,7 +106,7 @@ def _add_below(term: App, above: Position, found: list[tuple[Position, Hashable]
         pair = (_demand(args[0]), _demand(args[1]))
         found.append(((*above, (term.op, "pair")), _ANY if _ANY in pair else frozenset(pair)))
     for place in range(first, len(args)):
-        argument = args[place]
+        argument = uncopied(args[place])
         position = (*above, (term.op, place))
         dimension = op is not None and op.parameters[place].name in DIMENSIONS
         found.append((position, _ANY if dimension else _demand(argument)))
@@ -117,6 +117,7 @@ def _add_below(term: App, above: Position, found: list[tuple[Position, Hashable]
 def _demand(argument: Term) -> Hashable:
     if isinstance(argument, Composite):
         argument = expanded(argument) or argument
+    argument = uncopied(argument)
     if isinstance(argument, App):
         return argument.op
     if isinstance(argument, Lit) and argument.value is not None:

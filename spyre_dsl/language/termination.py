@@ -23,16 +23,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from spyre_dsl.language.guards import satisfiable
 from spyre_dsl.language.overlap import MAX_EFFORT
+from spyre_dsl.language.records import record
 from spyre_dsl.language.rule_terms import FirstOfEach, RuleTerms, all_variables
 from spyre_dsl.language.scopes import scopes_disjoint
 from spyre_dsl.language.stack_tables import UNSUPPORTED
 from spyre_dsl.language.term_index import TermIndex, demands
-from spyre_dsl.language.terms import App, Composite, Seq, Term, Var, substitute, subterms
+from spyre_dsl.language.terms import App, Composite, Seq, Term, Var, substitute, subterms, uncopied
 from spyre_dsl.language.unification import GUARD_STEPS, Effort, expanded, generalizes, unifier
 from spyre_dsl.language.values import reduced
 
@@ -92,10 +92,10 @@ def _set_off(
     result = rule.result
     assert result is not None
     done: set[int] = set()
-    outermost = expanded(result)
+    outermost = expanded(uncopied(result))
     if isinstance(outermost, App):
         nested = insides.candidates(demands(outermost)) if insides.has_root(outermost.op) else ()
-    elif not isinstance(result, Var):
+    elif not isinstance(outermost, Var):
         nested = ()
     for other, inside in nested:
         if other.number not in done and _can_match(rule, result, other, inside, effort):
@@ -236,7 +236,7 @@ def _change(rule: RuleTerms, heavy: frozenset[str]) -> bool | None:
     return None if total < 0 else total > 0
 
 
-@dataclass(frozen=True)
+@record(lazy=True)
 class _Measure:
     """A measure of one rule's terms: which ops weigh more, which captures are tensors, and which of those constant."""
 

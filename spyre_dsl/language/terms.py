@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, Union
+from typing import Any, Final, Union
 
 from spyre_dsl.language.functions import FUNCTIONS
 from spyre_dsl.language.records import record
@@ -112,9 +112,11 @@ class Terms:
     """Builds the terms of one rule; ``prefix`` keeps its variables apart from those of other rules.
 
     ``lets`` are the terms of ``let`` names; ``kinds`` remembers of what kind each capture is where it is first used.
+    With ``copies`` the copies that a rewrite makes are kept: patterns match through them, but guards may ask for them.
     """
 
-    def __init__(self, prefix: str = "", lets: Mapping[str, Term] | None = None) -> None:
+    def __init__(self, prefix: str = "", lets: Mapping[str, Term] | None = None, *, copies: bool = False) -> None:
+        self.copies = copies
         self.prefix = prefix
         self.lets = dict(lets or {})
         self.kinds: dict[str, str] = {}
@@ -188,11 +190,14 @@ class Terms:
     def _app(self, node: Call, op: Op) -> Term:
         if not node.keywords and len(node.args) == len(op.parameters):
             pairs = zip(op.parameters, node.args)
-            return _canonical(op, tuple([self._argument(parameter, value) for parameter, value in pairs]))
+            return self._op(op, tuple([self._argument(parameter, value) for parameter, value in pairs]))
         bound = bind(op, node.args, [(keyword.name, keyword.value) for keyword in node.keywords])
         if not isinstance(bound, dict):
             return UNKNOWN
-        return _canonical(op, tuple([self._argument(p, bound.get(p.name)) for p in op.parameters]))
+        return self._op(op, tuple([self._argument(p, bound.get(p.name)) for p in op.parameters]))
+
+    def _op(self, op: Op, args: tuple[Term, ...]) -> Term:
+        return App(COPY, args) if self.copies and op.name == COPY else _canonical(op, args)
 
     def _argument(self, parameter: Parameter, node: Expression | None) -> Term:
         if node is None:
@@ -246,6 +251,9 @@ _BUILDERS: Mapping[type, Callable[[Terms, Any, str], Term]] = {
     Compare: Terms._compare, Logical: Terms._compare, Conditional: Terms._conditional,
 }  # fmt: skip
 
+COPY: Final = "contiguous"
+"""The op that moves a value and leaves it the same."""
+
 _TRANSPARENT = frozenset({"contiguous", "clone", "detach", "alias", "lift_fresh_copy", "dropout"})
 """Ops that the canonical graph does not hold: their argument stands for them."""
 
@@ -259,6 +267,13 @@ def _canonical(op: Op, args: tuple[Term, ...]) -> Term:
     if op.name in ("t", "numpy_T"):
         return App("transpose", (args[0], Lit(-2), Lit(-1)))
     return App(op.name, args)
+
+
+def uncopied(term: Term) -> Term:
+    """What a copy is of; any other term itself."""
+    while isinstance(term, App) and term.op == COPY:
+        term = term.args[0]
+    return term
 
 
 def children_of(term: Term) -> tuple[Term, ...]:

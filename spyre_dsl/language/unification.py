@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spyre_dsl.language.terms import (
+    COPY,
     DIMENSIONS,
     UNKNOWN,
     App,
@@ -22,6 +23,7 @@ from spyre_dsl.language.terms import (
     children_of,
     same_literal,
     subterms,
+    uncopied,
 )  # fmt: skip
 from spyre_dsl.language.vocabulary import OPS, Op
 
@@ -82,8 +84,11 @@ class _Unifier:
         self.steps += 1 + len(known) // 4  # each binding copies those before it
         if self.steps > self.most:
             raise _GaveUp
+        whole, other = a, b
         a, b = _resolve(a, known), _resolve(b, known)
-        if isinstance(a, Var) or isinstance(b, Var):
+        if _is_copy(a) or _is_copy(b):
+            yield from self._copies(*((whole, b) if _is_copy(a) else (other, a)), known, dimension)
+        elif isinstance(a, Var) or isinstance(b, Var):
             yield from self._bind(a, b, known)
         elif isinstance(a, Host) or isinstance(b, Host):
             yield from self._hosts(a, b, known)
@@ -96,6 +101,16 @@ class _Unifier:
                 yield from self._sequence(a.items, b.items, known, (dimension,) * len(a.items))
         elif self._leaves(a, b, dimension):
             yield known
+
+    def _copies(self, copy: Term, other: Term, known: Substitution, dimension: bool) -> Iterator[Substitution]:
+        """``copy`` resolves to a copy. A capture that is read from it alone stands for it; all else sees through it,
+        a capture too that is also read from elsewhere."""
+        made = _resolve(copy, known)
+        if isinstance(other, Var) and other.name not in self.rigid and not _occurs(other.name, made, known):
+            yield {**known, other.name: made}
+            return
+        further = known if _is_copy(other) else _without_copy(copy, known)
+        yield from self.unify(uncopied(made), uncopied(other), further, dimension)
 
     def _bind(self, a: Term, b: Term, known: Substitution) -> Iterator[Substitution]:
         if a == b:
@@ -161,6 +176,20 @@ def _resolve(term: Term, known: Substitution) -> Term:
     while isinstance(term, Var) and term.name in known:
         term = known[term.name]
     return term
+
+
+def _is_copy(term: Term) -> bool:
+    return isinstance(term, App) and term.op == COPY
+
+
+def _without_copy(term: Term, known: Substitution) -> Substitution:
+    """``known`` with the variable that leads from ``term`` to a copy standing for what it is a copy of."""
+    while isinstance(term, Var):
+        held = known[term.name]
+        if _is_copy(held):
+            return {**known, term.name: uncopied(held)}
+        term = held
+    return known
 
 
 def _occurs(name: str, term: Term, known: Substitution) -> bool:

@@ -6,10 +6,10 @@ was padded is what it was padded to; ``round_up(n, 64) % 64`` is 0 whatever n is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import Union
 
+from spyre_dsl.language.records import record
 from spyre_dsl.language.terms import App, Composite, Host, Lit, Seq, Sym, Term, Var
 
 Number = Union[int, float]
@@ -27,7 +27,7 @@ _MAX_MAGNITUDE = 1e30
 _MAX_EXPONENT = 64
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Linear:
     """``sum(coefficient * unknown) + constant``."""
 
@@ -211,6 +211,10 @@ def simplify(term: Host) -> Term:
             return _rank(first, term)
         case "is_parameter", Composite() | App():
             return Lit(False)
+        case "is_contiguous", App(op="contiguous"):
+            return Lit(True)
+        case ("is_constant" | "is_float" | "numel" | "shape"), App(op="contiguous", args=(inner,)):
+            return simplify(Host(term.function, (inner,)))
         case _:
             return term
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import torch
 
+from spyre_dsl.graphs.memory import Readers
 from spyre_dsl.graphs.sizes import Sizes
 
 
@@ -29,7 +30,8 @@ class Environment:
     """The roots ``config``, ``stack`` and ``self`` (``module``), captures (``bindings``) and plain ``names``.
 
     ``names`` holds ``let`` values, test inputs and a forward's arguments. ``sizes`` are those of the graph that the
-    bindings come from, so that arithmetic on a dynamic size gives the graph's own size where it has one.
+    bindings come from, so that arithmetic on a dynamic size gives the graph's own size where it has one. ``readers``
+    are the ops of the match whose guards are evaluated.
     """
 
     config: Any = None
@@ -38,6 +40,7 @@ class Environment:
     bindings: Mapping[str, Any] = field(default_factory=dict)
     names: Mapping[str, Any] = field(default_factory=dict)
     sizes: Sizes | None = None
+    readers: Readers | None = None
 
     def with_names(self, **names: Any) -> Environment:
         """The same environment with further names."""

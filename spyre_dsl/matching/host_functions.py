@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from spyre_dsl.graphs.memory import is_contiguous as lies_contiguous
 from spyre_dsl.graphs.node import Node, same_value
 from spyre_dsl.graphs.sizes import SymbolicSize, dtype_name
 from spyre_dsl.language.functions import FLOAT_DTYPES
@@ -80,6 +81,15 @@ def is_constant(environment: Environment, x: Any) -> bool:
     if isinstance(x, tuple):
         return all(is_constant(environment, item) for item in x)
     return x.is_constant if isinstance(x, Node) else not isinstance(x, SymbolicSize)
+
+
+@host_function
+def is_contiguous(environment: Environment, x: Any) -> bool:
+    if isinstance(x, torch.Tensor):
+        return lies_contiguous(x)
+    if not isinstance(x, Node) or not x.is_tensor or environment.readers is None:
+        raise Unknown(f"{describe(x)} is no tensor that the match reads, so nothing is known of its memory")
+    return environment.readers.find_contiguous(x)
 
 
 @host_function

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from spyre_dsl.graphs.memory import Readers
 from spyre_dsl.graphs.node import CanonicalGraph, Node, Value, nodes_in, same_value
 from spyre_dsl.language.adapter import Rule
 from spyre_dsl.language.syntax import Expression
@@ -39,7 +40,8 @@ def judge(
     scope[:] = [place]
     if not attempt.computed and not rule.match.where:
         return None
-    environment = context.environment(place, bindings=attempt.bindings, sizes=graph.sizes)
+    readers = Readers(attempt.nodes, graph.values)
+    environment = context.environment(place, bindings=attempt.bindings, sizes=graph.sizes, readers=readers)
     failure = _computed(attempt.computed, environment, context) or guards_fail(rule.match.where, environment)
     return _note(attempt, failure) if failure is not None else None
 

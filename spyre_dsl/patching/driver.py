@@ -15,6 +15,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from spyre_dsl.blocks.placement import host_overload
 from spyre_dsl.graphs.canonical import canonicalize
+from spyre_dsl.graphs.memory import copies_read
 from spyre_dsl.graphs.node import CanonicalGraph, Node
 from spyre_dsl.language.adapter import OpRewrite, PlaceRewrite
 from spyre_dsl.matching.rules import Match, RuleIndex
@@ -233,10 +234,12 @@ def _label(match: Match) -> str:
 
 
 def _fingerprint(canonical: CanonicalGraph) -> int:
-    """Equal for graphs that compute the same in the same way."""
+    """Equal for graphs that compute the same in the same way, from the same copies."""
     number = {node: place for place, node in enumerate(canonical.nodes)}
-    return hash((tuple((node.op, _shape_of(node.arguments, number)) for node in canonical.nodes),
-                 _shape_of(canonical.outputs, number)))  # fmt: skip
+    nodes = tuple(
+        (node.op, _shape_of(node.arguments, number), copies_read(node, canonical.values)) for node in canonical.nodes
+    )
+    return hash((nodes, _shape_of(canonical.outputs, number)))
 
 
 def _shape_of(value: Any, number: dict[Node, int]) -> Any:

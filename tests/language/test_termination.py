@@ -119,3 +119,41 @@ def test_a_thousand_rules_are_compared_with_one_another_quickly() -> None:
     ]
     adapters = [adapter(*many[start : start + 50], name=f"adapter-{start}") for start in range(0, 1000, 50)]
     assert cycles(rule_terms(adapters)) == []
+
+
+ATTENTION = "scaled_dot_product_attention($q, $k, $v)"
+
+
+def test_a_rule_that_only_copies_ends_if_it_asks_for_the_copy() -> None:
+    copied = "scaled_dot_product_attention(contiguous($q), $k, $v)"
+    assert found(f"{ATTENTION} -> {copied}; where: not is_contiguous($q)") == []
+    assert found(f"{ATTENTION} -> {copied}; where: not is_contiguous($k)") == [("r0",)], "of another operand"
+    assert found(f"{ATTENTION} -> {copied}; where: is_contiguous($q)") == [("r0",)]
+    assert found(f"{ATTENTION} -> {copied}") == [("r0",)]
+
+
+def test_a_clone_may_lie_as_what_it_is_a_clone_of() -> None:
+    assert found("exp($x) -> exp(clone($x)); where: not is_contiguous($x)") == [("r0",)]
+
+
+def test_a_value_that_is_also_read_from_elsewhere_is_not_all_copied() -> None:
+    assert found("sub($x, $x) -> sub(contiguous($x), $x); where: not is_contiguous($x)") == [("r0",)]
+    assert found("sub($x, $x) -> sub($x, contiguous($x)); where: not is_contiguous($x)") == [("r0",)]
+    assert found("sub($x, $x) -> sub(contiguous($x), contiguous($x)); where: not is_contiguous($x)") == []
+
+
+def test_a_rule_sees_through_the_copies_of_another() -> None:
+    copying = "abs($x) -> abs(contiguous($x)); where: not is_contiguous($x)"
+    assert found(copying, "abs(exp($x)) -> log($x)", unsupported="") == []
+    assert found("log($x) -> contiguous(exp($x))", "exp($x) -> log($x)", unsupported="") == [("r0", "r1")]
+    assert found("log($x) -> abs(contiguous(exp($x)))", "abs(exp($x)) -> log($x)", unsupported="") == [("r0", "r1")]
+    assert found("exp($x) -> contiguous(neg($x))", "abs(neg($x)) -> abs(exp($x))", unsupported="") == [("r0", "r1")]
+
+
+def test_a_copy_leaves_what_other_rules_ask_for_as_it_was() -> None:
+    copying = f"{ATTENTION} -> scaled_dot_product_attention(contiguous($q), $k, $v); where: not is_contiguous($q)"
+    padding = (
+        f"{ATTENTION} -> narrow(scaled_dot_product_attention(pad_last($q, 64), $k, $v), -1, 0, 32); "
+        "where: size($q, -1) == 32 and is_float($q) and rank($q) == 4"
+    )
+    assert found(copying, padding) == []
