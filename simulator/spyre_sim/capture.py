@@ -11,12 +11,15 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.utils import _pytree as pytree
+
+
+METADATA_CHECK = torch.ops.aten._assert_tensor_metadata.default
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,8 @@ class Captured:
     `nodes`: fx nodes in order; `sources`: placeholder name -> how to get its tensor; `outputs`: the nodes or constants
     that are returned, in flat order; `writes`: (node, what is written: an index of the flat inputs or a buffer's
     path); `out_spec`: the model's own output structure; `program` keeps the graph alive; `rewritten`: whether in-place
-    writes were made functional, so that a `slice_scatter` in the graph is a slice assignment of the model.
+    writes were made functional, so that a `slice_scatter` in the graph is a slice assignment of the model;
+    `constants`: the arguments that are no tensors and were compiled in, (name, value) by index of the flat inputs.
     """
 
     program: torch.export.ExportedProgram
@@ -37,6 +41,7 @@ class Captured:
     in_spec: Any
     out_spec: Any
     rewritten: bool = False
+    constants: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,9 @@ def capture(
     """Export `model` (an nn.Module or a function) for these arguments, which fix all shapes.
 
     `decompose` picks the composite ops that are to be taken apart by torch's own definition. Raises whatever
-    `torch.export` raises when the model cannot be captured.
+    `torch.export` raises when the model cannot be captured, and TypeError for what is no model or no arguments.
     """
+    _check_arguments(model, args)
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     kwargs = dict(kwargs or {})
     with torch.no_grad(), _quiet():
@@ -82,14 +88,18 @@ def capture(
         rewritten = any(_mutates(node) for node in program.graph.nodes)
         table = _decompositions(program, decompose)
         if rewritten or table:
-            program = program.run_decompositions(table)
+            program = _decomposed(program, table, args, kwargs)
+        _drop_dead_code(program.graph)
     signature = program.graph_signature
     placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
     sources = {}
+    constants: dict[int, tuple[str, Any]] = {}
     index = 0
     for node, spec in zip(placeholders, signature.input_specs, strict=True):
         if spec.kind == InputKind.USER_INPUT:
             sources[node.name] = Source("input", node.name, index)
+            if isinstance(spec.arg, ConstantArgument):
+                constants[index] = (node.name, spec.arg.value)
             index += 1
         else:
             sources[node.name] = _state(program, spec)
@@ -112,7 +122,35 @@ def capture(
         program.call_spec.in_spec,
         program.call_spec.out_spec,
         rewritten,
+        constants,
     )
+
+
+def _drop_dead_code(graph: torch.fx.Graph) -> None:
+    """Erase what nobody reads, which the stack never sees (Q2), and the export's own checks, which read everything."""
+    for node in [node for node in graph.nodes if node.target is METADATA_CHECK]:
+        graph.erase_node(node)
+    graph.eliminate_dead_code()
+
+
+def _check_arguments(model: Any, args: Any) -> None:
+    """Raise TypeError in words for what is easily mixed up."""
+    if not callable(model):
+        raise TypeError(f"the model must be an nn.Module or a function, not {type(model).__name__}")
+    if isinstance(args, torch.Tensor):
+        raise TypeError("the arguments must be a tuple or a list; for one tensor that is (tensor,)")
+
+
+def _decomposed(program: Any, table: Any, args: Any, kwargs: Any) -> torch.export.ExportedProgram:
+    """The functional program. Raises ValueError for a tensor that is two arguments and written as one of them."""
+    try:
+        return program.run_decompositions(table)  # type: ignore[no-any-return]
+    except AssertionError as error:  # what torch makes of aliased inputs that are written
+        tensors = [id(leaf) for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        if len(set(tensors)) == len(tensors):
+            raise
+        text = "a tensor is given for two arguments of a model that writes in place: give a copy for one"
+        raise ValueError(text) from error
 
 
 def flat_inputs(captured: Captured, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:

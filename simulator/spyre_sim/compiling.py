@@ -64,6 +64,10 @@ class CompiledModel:
         return self._finish(leaves, *executor.run(self._checked(leaves), observe))
 
     def _checked(self, leaves: list[Any]) -> list[Any]:
+        for index, (name, value) in self._captured.constants.items():
+            if type(leaves[index]) is not type(value) or leaves[index] != value:
+                given = "a tensor" if isinstance(leaves[index], torch.Tensor) else repr(leaves[index])
+                raise ValueError(f"compiled for {name} = {value!r}, got {given}: compile it again for that")
         for index, value in self._program.inputs.items():
             given = leaves[index]
             if not isinstance(given, torch.Tensor) or tuple(given.shape) != value.shape:
@@ -72,6 +76,8 @@ class CompiledModel:
             dtype = str(given.dtype).removeprefix("torch.")
             if dtype != value.dtype:
                 raise RunError(_misuse(value.name, f"compiled for {value.dtype}, and {value.name} is {dtype}", "run"))
+            if given.layout is not torch.strided:
+                raise RunError(_misuse(value.name, f"{value.name} is {_layout(given)}", "run"))
             if given.is_meta:
                 raise RunError(_misuse(value.name, f"{value.name} is on the meta device: it has no numbers", "run"))
         return leaves
@@ -95,8 +101,9 @@ def compile(
 ) -> CompiledModel | IdealModel:
     """Compile an nn.Module or a function for these arguments. Raises CompileError for the first refusal at compile
     time, and for a model without numbers (misuse); refusals of run time are raised by the call."""
-    profile = load_stack(stack) if isinstance(stack, str) else stack
+    profile = load_stack(stack)
     captured = capture(model, args, kwargs, decompose=taken_apart(profile))
+    _require_dense(captured)
     _require_numbers(captured)
     if not profile.enforces_limits:
         return IdealModel(captured, profile, model)
@@ -115,10 +122,11 @@ def check(
     stack: str | Stack = DEFAULT_STACK,
 ) -> tuple[Refusal, ...]:
     """Everything that the stack refuses in this model, at compile and at run time, in one pass and once per site."""
-    profile = load_stack(stack) if isinstance(stack, str) else stack
+    profile = load_stack(stack)
     if not profile.enforces_limits:
         return ()
     captured = capture(model, args, kwargs, decompose=taken_apart(profile))
+    _require_dense(captured)
     return legalize(captured, profile)[1]
 
 
@@ -134,6 +142,18 @@ def report(program: Program, bundles: tuple[Bundle, ...], stack: Stack, weight_b
         tuple(sorted({name for op in program.ops for name in op.defects})),
         weight_bytes,
     )
+
+
+def _require_dense(captured: Captured) -> None:
+    for node in captured.nodes:
+        given = node.meta.get("val") if node.op == "placeholder" else None
+        if isinstance(given, torch.Tensor) and given.layout is not torch.strided:
+            raise CompileError(_misuse(node.name, f"{node.name} is {_layout(given)}", "compile"))
+
+
+def _layout(tensor: torch.Tensor) -> str:
+    """What a tensor is that has no strides, as the end of a sentence."""
+    return f"a tensor of layout {str(tensor.layout).removeprefix('torch.')}: the device has dense ones only"
 
 
 def _require_numbers(captured: Captured) -> None:

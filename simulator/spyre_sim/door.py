@@ -10,7 +10,8 @@ import torch
 from torch._dynamo.exc import ShortenTraceback
 
 from .compiling import DEFAULT_STACK, compile
-from .errors import CompileError, Refusal
+from .errors import PREFIX, CompileError, Refusal
+from .layout.default import ELEMENTS_IN_STICK, elements_in_stick
 from .stacks import Stack, load_stack
 
 Backend = Callable[..., Any]
@@ -36,11 +37,33 @@ def dynamo_backend(
     if unknown := set(options or {}) - {"stack"}:
         raise ValueError(f"spyre_sim has no option {', '.join(map(repr, sorted(unknown)))}; there is 'stack'")
     chosen = (options or {}).get("stack") or os.environ.get("SPYRE_SIM_STACK") or DEFAULT_STACK
-    stack = chosen if isinstance(chosen, Stack) else load_stack(chosen)
+    stack = load_stack(chosen)
+    _check_offsets(example_inputs, stack)
     if any(isinstance(item, torch.SymInt | torch.SymFloat) for item in example_inputs):
         return _Dynamic(gm, stack)
     compiled = _compiled(gm, example_inputs, stack)
     return lambda *args: compiled(*_as_passed(args, stack))
+
+
+OFFSETS_CHECKED = "2026-08-17"  # of graph inputs, at compile time (#3797), day approximate; before, S18 is silent
+
+
+def _check_offsets(inputs: Sequence[Any], stack: Stack) -> None:
+    """A graph input may not start inside a stick (E14); whole rows of a padded tensor do, so they are refused too."""
+    if not stack.enforces_limits or stack.date.isoformat() < OFFSETS_CHECKED:
+        return
+    for position, item in enumerate(inputs):
+        if not isinstance(item, torch.Tensor) or str(item.dtype).removeprefix("torch.") not in ELEMENTS_IN_STICK:
+            continue
+        lanes = elements_in_stick(str(item.dtype).removeprefix("torch."))
+        offset = int(item.storage_offset()) if item.layout is torch.strided else 0
+        if offset % lanes:
+            coordinate = f"Mod(_offset_check_i{max(item.dim() - 1, 0)}, {lanes}) + {offset % lanes}"
+            text = (
+                f"{PREFIX}graph input arg{position}_1 has a non-stick-aligned device stick coordinate ({coordinate}) at"
+                f" storage_offset={offset}; not yet supported"
+            )
+            raise DynamoCompileError(Refusal(f"arg{position}_1", "", "", "E14", "unsupported", "compile", text))
 
 
 class _Dynamic:

@@ -12,6 +12,7 @@ import torch
 from .formats import HOST_DTYPES, decode_table, from_host, values_from_host, values_to_host
 from .formats.arrangement import stagger
 from .formats.compiled import look_up_loop
+from .formats.host import warn_downcast
 from .graph import Arrangement, Format, Value
 from .kernels.compiled import word_table_loop
 from .kernels.numbers import Words
@@ -29,8 +30,16 @@ def up(tensor: torch.Tensor, fmt: Format, stack: Stack, *, as_words: bool = Fals
             return Words(moved) if as_words else moved
         return _shaped(torch.from_numpy(np.ascontiguousarray(values_from_host(source, stack))), tensor.shape)
     if fmt is Format.INT32:
-        return tensor.to(torch.int32)
+        return _narrowed(tensor)
     return tensor.detach().to(torch.float32).contiguous()
+
+
+def _narrowed(tensor: torch.Tensor) -> torch.Tensor:
+    """int32; with the stack's warning where int64 values do not fit, which is when it matters (N30, N32)."""
+    narrow = tensor.to(torch.int32)
+    if tensor.dtype is torch.int64 and not torch.equal(narrow.to(torch.int64), tensor):
+        warn_downcast()
+    return narrow
 
 
 def down(tensor: torch.Tensor, value: Value, stack: Stack) -> torch.Tensor:
@@ -51,9 +60,13 @@ def down(tensor: torch.Tensor, value: Value, stack: Stack) -> torch.Tensor:
 
 def _as_stored(tensor: torch.Tensor, value: Value) -> torch.Tensor:
     """The order in memory, which is what a copy to the host sees (N45, S36)."""
-    if value.arrangement is not Arrangement.DL16_TO_FP32 or tensor.shape[-1] % 64:
+    width = tensor.shape[-1] if tensor.dim() else 0
+    if value.arrangement is not Arrangement.DL16_TO_FP32 or not width // 64:
         return tensor
-    return torch.from_numpy(np.ascontiguousarray(stagger(tensor.contiguous().numpy())))
+    paired = width if width % 64 > 32 else width // 64 * 64  # an odd last stick lies as it is (N49)
+    padded = torch.nn.functional.pad(tensor[..., :paired], (0, -paired % 64))
+    stored = torch.from_numpy(np.ascontiguousarray(stagger(padded.contiguous().numpy())))
+    return torch.cat([stored[..., :paired], tensor[..., paired:]], -1)
 
 
 @cache

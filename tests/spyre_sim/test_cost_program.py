@@ -12,8 +12,8 @@ from spyre_sim.cost.extent import device_bytes
 from spyre_sim.cost.program import program_cost
 from spyre_sim.cost.residency import resident_buffers
 from spyre_sim.graph import DeviceOp, Format, Program, Site, Value
-from spyre_sim.stacks import load_stack
 from spyre_sim.layout import StickView
+from spyre_sim.stacks import load_stack
 
 JUNE = load_stack("2026-06")
 SITE = Site("node", "aten.op", "layers.0", "model.py:1")

@@ -99,13 +99,26 @@ class TestAsPublished:
         row = spyre_sim.compile(lambda x: x.float(), (x,))(x)[0].tolist()
         assert row == [25.0] * 16 + [0.0] * 16
 
+    def test_widening_an_odd_number_of_half_sticks(self) -> None:
+        """N49: 96 wide, the third float32 stick has no partner; it comes back staggered, and without its odd half."""
+        x = torch.arange(96).half().expand(2, 96).contiguous()
+        row = spyre_sim.compile(lambda x: x.float().half(), (x,))(x)[0].tolist()
+        assert row == [*range(64), *range(64, 96, 2), *[0] * 16]
+        fixed = spyre_sim.compile(lambda x: x.float().half(), (x,), stack=with_defects())(x)
+        assert torch.equal(fixed, x)
+
+    def test_nothing_takes_the_indices_of_an_early_topk(self) -> None:
+        function = lambda x, y: y[x.topk(1, -1)[1].flatten()]  # noqa: E731
+        (found,) = spyre_sim.check(function, (half(8, 64), half(64, 64)))
+        assert found.text == "indices must be int64, byte or bool. Got [torch.float16]"  # O9
+
     def test_a_cast_to_int32_on_the_device(self) -> None:
         x = torch.arange(64)
         got = spyre_sim.compile(lambda x: x.to(torch.int32), (x,), stack=with_defects("S39"))(x)
         assert set(got.tolist()) == {-1431655766}
 
     def test_the_indices_of_topk_are_numbers_of_the_format(self) -> None:
-        x = torch.zeros(2, 2048).half()
+        x = torch.zeros(2, 1984).half()  # 31 sticks: a power of two of them is refused (O9)
         x[:, 1301] = 1.0
         got = spyre_sim.compile(lambda x: x.topk(1, -1)[1], (x,), stack=with_defects("S53"))(x)
         assert got.tolist() == [[1302], [1302]]

@@ -123,3 +123,21 @@ class TestFormats:
         x = (torch.randn(1, 4096) * 0.001).half()
         got = run(lambda x: (x * x).mean(-1), x, stack="2026-04")
         assert float(got[0]) / float(x.float().square().mean()) == pytest.approx(18.0, rel=0.2)
+
+
+class TestRepeatedIndices:
+    """S54 and S60: rows are gathered, added to and scattered, so of two updates of one row the last is what stays."""
+
+    X, ONES = torch.arange(8.0)[:, None].expand(8, 64).half().contiguous(), torch.ones(3, 64).half()
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda x, i, y: x.index_add(0, i, y),
+            lambda x, i, y: x.index_put((i,), y, accumulate=True),
+        ],
+    )
+    @pytest.mark.parametrize(("rows", "left"), [([1, 2, 3], [0, 2, 3, 4]), ([1, 1, 2], [0, 2, 3, 3])])
+    def test_one_update_survives(self, function, rows: list[int], left: list[int]) -> None:
+        got = run(function, self.X, torch.tensor(rows), self.ONES, stack="2026-09")
+        assert got[:4, 0].tolist() == left

@@ -96,6 +96,37 @@ def test_size_one_dims_map_to_nothing_and_the_rest_is_covered(size, data):
     assert sum(step == -1 for step in stride_map) == sum(n == 1 for d, n in enumerate(size)) + (size[stick] == 1)
 
 
+def published_algorithm(size, stride, lanes, order):
+    """Section 3.2 of the facts, step by step: the sequence of dims, then their sizes, then their strides."""
+    dims = list(order)
+    if len(dims) == 1:
+        walk = [dims[0], dims[0]]
+    elif len(dims) == 2:
+        walk = [dims[1], dims[0], dims[1]]
+    else:
+        walk = [*dims[1:], dims[0], dims[-1]]
+    stick = walk[-1]
+    sticks = 1 if stick == -1 else math.ceil(size[stick] / lanes)
+    device_size = [*(sticks if dim == stick else size[dim] for dim in walk[:-1]), lanes]
+    stride_map = [-1] * len(walk)
+    for i in range(len(walk) - 1, -1, -1):
+        dim = walk[i]
+        if dim == -1 or size[dim] == 1:
+            continue
+        later = [j for j in range(i + 1, len(walk)) if walk[j] == dim]
+        stride_map[i] = stride_map[later[0]] * device_size[later[0]] if later else stride[dim]
+    return device_size, stride_map
+
+
+@settings(deadline=None)
+@given(sizes, st.sampled_from(["float16", "float32", "int8"]), st.booleans(), st.data())
+def test_any_size_stride_and_order_is_laid_out_as_published(size, dtype, sparse, data):
+    order = [*data.draw(st.permutations(range(len(size)))), *([-1] if sparse else [])]
+    stride = [data.draw(st.integers(1, 5000)) for _ in size]
+    lanes = {"float16": 64, "float32": 32, "int8": 128}[dtype]
+    assert default_layout(size, stride, dtype, order) == published_algorithm(size, stride, lanes, order)
+
+
 def test_importing_layouts_loads_no_heavy_package():
     heavy = "torch numba numpy"
     code = f"import sys, spyre_sim.layout; sys.exit(any(m in sys.modules for m in {heavy.split()!r}))"

@@ -1,4 +1,4 @@
-"""What no stack would get to see is refused as misuse, in words; and what is refused without a fact reads well."""
+"""What no stack would get to see is refused in words; what the stack refuses of odd arguments, it refuses by a fact."""
 
 from __future__ import annotations
 
@@ -67,3 +67,101 @@ def test_inputs_that_the_program_was_not_compiled_for(given: Any, why: str) -> N
         with pytest.raises(spyre_sim.RunError, match=why) as caught:
             call(given)
         assert caught.value.kind == "misuse"
+
+
+class Steps(torch.nn.Module):
+    """Counts its calls in an integer buffer that the result depends on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return x * self.calls
+
+
+def test_an_integer_buffer_that_is_written_is_no_constant() -> None:
+    model = Steps()
+    compiled = spyre_sim.compile(model, (X,))
+    assert [float(compiled(X)[1, 0] / X[1, 0]) for _ in range(3)] == [1, 2, 3]
+    assert int(model.calls) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "shown"),
+    [(3, 4, "= 3, got 4"), ("a", "b", "= 'a', got 'b'"), (True, False, "= True, got False"), (3, 3.0, "= 3, got 3.0"),
+     (None, X, "= None, got a tensor")],
+)  # fmt: skip
+def test_an_argument_that_was_compiled_in_cannot_be_another(value: Any, other: Any, shown: str) -> None:
+    compiled = spyre_sim.compile(lambda x, k: x * 3 if k else x * 2, (X, value))
+    compiled(X, value)
+    with pytest.raises(ValueError, match=f"compiled for args_1 {shown}: compile it again"):
+        compiled(X, other)
+
+
+def test_a_tensor_without_strides_is_refused_by_name() -> None:
+    sparse = X.to_sparse()
+    for call in (spyre_sim.check, spyre_sim.compile):
+        with pytest.raises(spyre_sim.CompileError, match="args_0 is a tensor of layout sparse_coo") as caught:
+            call(lambda x: x * 2, (sparse,))
+        assert caught.value.kind == "misuse"
+    with pytest.raises(spyre_sim.RunError, match="layout sparse_coo"):
+        spyre_sim.compile(lambda x: x * 2, (X,))(sparse)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ((lambda x: x, X), TypeError, r"a tuple or a list; for one tensor that is \(tensor,\)"),
+        (("model", (X,)), TypeError, "an nn.Module or a function, not str"),
+        ((lambda x, y: x.add_(y), (X, X)), ValueError, "for two arguments of a model that writes in place"),
+    ],
+)
+def test_mistakes_of_the_caller_are_named(arguments: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        spyre_sim.compile(*arguments)
+
+
+@pytest.mark.parametrize("stack", [None, 2026])
+def test_what_is_no_stack_is_named(stack: Any) -> None:
+    with pytest.raises(spyre_sim.stacks.UnknownStack, match="a stack is a name, a day, a path or a Stack, not"):
+        spyre_sim.compile(lambda x: x, (X,), stack=stack)
+
+
+RANK_7 = torch.ones(1, 1, 2, 1, 1, 2, 64).half()
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "fact", "words"),
+    [
+        (lambda x: x + 1, RANK_7, "L10", "Unsupported tensor rank: 7"),
+        (lambda x: x.sum(-1, keepdim=True), RANK_7[0], "L10", "Unsupported tensor rank: 7"),
+        (lambda m: m.sum(-1), X > 0, "R5", "sum of torch.bool"),
+        (lambda x: x + 1, X[:0], "R5", "zero-length tensor"),
+        (lambda x: x * 2, X.double(), "N30", "float64"),
+        (lambda x: x * 2, X.to(torch.complex64), "N30", "complex64"),
+        (lambda i: i.sum(), torch.arange(64), "N36", "sum on DataFormats.IEEE_INT32"),
+        (lambda x: x + torch.arange(64.0).double(), X, "N30", "float64"),
+    ],
+)
+def test_odd_arguments_are_refused_by_a_fact(function: Any, given: torch.Tensor, fact: str, words: str) -> None:
+    with pytest.raises(spyre_sim.CompileError, match=words) as caught:
+        spyre_sim.compile(function, (given,))
+    assert caught.value.fact == fact
+
+
+def test_a_view_of_rank_seven_is_no_layout_of_its_own() -> None:
+    assert not spyre_sim.check(lambda x: (x + 1).view(1, 1, 1, 2, 1, 1, 64), (X,))
+
+
+def test_integers_that_do_not_fit_are_cut_with_the_stacks_warning() -> None:
+    compiled = spyre_sim.compile(lambda i: i + 1, (torch.arange(64),))
+    compiled(torch.arange(64))
+    with pytest.warns(UserWarning, match="Backend Spyre does not support int64; downcasting to int32"):
+        assert compiled(torch.full((64,), 2**40 + 3)).tolist() == [4] * 64  # N30, N32
+
+
+def test_memory_that_nobody_wrote_is_no_number() -> None:
+    assert not torch.isfinite(spyre_sim.compile(lambda x: torch.empty_like(x) * x, (X + 1,))(X + 1)).any()
+    assert torch.equal(spyre_sim.compile(lambda x: torch.empty_like(x).copy_(x), (X,))(X), X)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import torch
 
 from ..stacks import Stack
@@ -34,17 +32,14 @@ def deep_product(stack: Stack) -> float:
 DEEP = "K = 32768, relative error where the difference is largest"
 MATMULS.figure(
     "A3", DEEP, published=0.0064, source="#1970", criterion=factor(2), stack="2026-04",
-    note="the profile adds products in float32 to the end (matmul_across: float32) and rounds once; see the next row",
+    note="randn(275, 32768) @ randn(32768, 512) for weights not published; rounded after every 1024 products (U1)",
 )(deep_product)  # fmt: skip
 
 
-@MATMULS.figure(
-    "A3", "the same with matmul_across: dl16, in the profile's chunks of 1024", published=0.0064, source="#1970",
-    criterion=factor(2), stack="2026-04", note="randn(275, 32768) @ randn(32768, 512) for weights not published",
-)  # fmt: skip
-def deep_product_in_chunks(stack: Stack) -> float:
-    numerics = dataclasses.replace(stack.numerics, matmul_across="dl16")
-    return deep_product(dataclasses.replace(stack, name="chunks", numerics=numerics))
+@MATMULS.figure("A3", "K = 32768, small integers: elements that are wrong", published=0, source="D6", stack="2026-04")
+def deep_product_of_integers(stack: Stack) -> int:
+    x, y = torch.ones(4, 32768).half(), (torch.arange(32768)[:, None] % 64 == 0).half().expand(32768, 64).contiguous()
+    return int((on_device(torch.matmul, x, y, stack=stack) != 512).sum())
 
 
 def unit_batch(stack: Stack) -> tuple[torch.Tensor, torch.Tensor]:

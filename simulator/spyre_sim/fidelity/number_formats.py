@@ -106,11 +106,15 @@ def silu_of_infinity(stack: Stack) -> float:
 
 
 @FORMATS.figure(
-    "N20", "floor(-0.0)", published=-1.0, source="#2223", stack="2026-04",
-    note="a bug of one kernel (deeptools #4313); the sign of zero is not carried into floor here",
+    "N20", "floor(-0.0)", published=-1.0, source="#2223", stack="2026-04", note="until deeptools #4313",
 )  # fmt: skip
 def floor_of_minus_zero(stack: Stack) -> float:
     return float(on_device(torch.floor, row(-0.0), stack=stack)[0, 0])
+
+
+@FORMATS.figure("N20", "ceil(0.0), which is -floor(-x)", published=1.0, source="#2223", stack="2026-04")
+def ceil_of_zero(stack: Stack) -> float:
+    return float(on_device(torch.ceil, row(0.0), stack=stack)[0, 0])
 
 
 @FORMATS.figure("N36", "int64 2^24 - 1, 2^24 and 2^24 + 2, plus 1", published=(2**24, 2**24, 2**24 + 4), source="#2130",

@@ -110,7 +110,7 @@ def from_host(array: Any, stack: Stack | str) -> NDArray[Any]:
     target = device_format(name, stack)
     if target != "SEN169_FP16":
         if name == "int64" and target == "IEEE_INT32":
-            _warn_downcast()
+            warn_downcast()
         return np.asarray(source.astype(WORD_DTYPES[target]))
     if name == "bool":
         return encode_dl16(source.astype(np.float32))
@@ -174,7 +174,8 @@ def set_downcast_warning(enabled: bool) -> None:
     _downcast_warning = enabled
 
 
-def _warn_downcast() -> None:
+def warn_downcast() -> None:
+    """The stack's warning about int64 (N32), unless it is switched off."""
     if _downcast_warning and os.environ.get("TORCH_SPYRE_DOWNCAST_WARN", "1") not in ("0", "false", "False"):
         warnings.warn(DOWNCAST_WARNING, UserWarning, stacklevel=3)
 

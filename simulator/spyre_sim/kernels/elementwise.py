@@ -36,6 +36,7 @@ FUNCTIONS: dict[str, Function] = {
     "silu": torch.nn.functional.silu,
     "gelufwd": torch.nn.functional.gelu,
 }
+MINUS_ZERO = 0x8000  # its word
 APPROXIMATED = frozenset({"exp", "log", "tanh", "sigmoid", "silu", "gelufwd", "rsqrt", "sqrt", "reciprocal"})
 COMPARISONS: dict[str, Callable[..., Tensor]] = {
     "equal": torch.eq,
@@ -74,16 +75,19 @@ def through_table(x: Tensor, table: Any) -> Tensor:
 def table_of(name: str, arithmetic: Arithmetic) -> Any:
     """The results of a function for all 65,536 words, float32 on the grid."""
     n = arithmetic.numerics
-    return _table(name, arithmetic.rounding, float(n.function_ulps), float(n.exp_floor))
+    minus_zero = float(n.floor_of_minus_zero)
+    return _table(name, arithmetic.rounding, float(n.function_ulps), float(n.exp_floor), minus_zero)
 
 
 @cache
-def _table(name: str, rounding: Any, ulps: float, exp_floor: float) -> Any:
+def _table(name: str, rounding: Any, ulps: float, exp_floor: float, floor_of_minus_zero: float = -0.0) -> Any:
     exact = FUNCTIONS[name](torch.from_numpy(decode_table().astype(np.float64))).numpy()
     if name in APPROXIMATED and ulps:
         exact = exact * (1 + _deviation(ulps))
     if name == "exp" and exp_floor:
         exact = np.where(exact < exp_floor, exp_floor, exact)  # what leaks from masked positions (A31, U11)
+    if name == "floor":
+        exact[MINUS_ZERO] = floor_of_minus_zero  # N20
     with np.errstate(over="ignore"):
         return round_dl16(exact, rounding=rounding)
 
@@ -177,8 +181,11 @@ def clip(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
 
 @kernel("softplus")
 def softplus(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
-    x = contiguous(inputs[0]).to(torch.float64)
-    out = torch.nn.functional.softplus(x, op.attributes["beta"], op.attributes["threshold"])
+    """log(1 + exp(beta x)), and the identity beyond the threshold; early ones forget to divide by beta (A14)."""
+    x, beta = contiguous(inputs[0]).to(torch.float64), op.attributes["beta"]
+    out = torch.nn.functional.softplus(x, beta, op.attributes["threshold"])
+    if not arithmetic.numerics.softplus_divides:
+        out = torch.where(x * beta > op.attributes["threshold"], x, out * beta)
     return arithmetic.round(out.to(torch.float32), op.output.format)
 
 

@@ -96,10 +96,20 @@ def gather(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
 def widen(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     """DLFloat16 to float32: exact. Kept in logical order; the element arrangement is a label of the value (N41)."""
     x = contiguous(inputs[0])
-    if "S37" in op.defects:
-        x = x.clone()
-        x[..., 16:] = 0.0  # rows narrower than a stick: only half of the float32 stick is written (N48)
-    return x
+    return _unpaired(x) if "S37" in op.defects else x
+
+
+def _unpaired(x: Tensor) -> Tensor:
+    """A last stick whose float32 sticks are no pair: only the first is there, its 16 even elements and zeros.
+
+    Seen as 16 values and 16 zeros (N48) and as a stick that comes back staggered (N49).
+    """
+    out = x.clone()
+    last = out[..., x.shape[-1] // 64 * 64 :]
+    even = last[..., 0:32:2].clone()
+    last.zero_()
+    last[..., : even.shape[-1]] = even
+    return out
 
 
 @kernel("fp32todl16")

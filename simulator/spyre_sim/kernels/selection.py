@@ -19,8 +19,8 @@ def topkvalue(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor
 @kernel("topkindex")
 def topkindex(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     index = _top(op, inputs).indices
-    if "S53" in op.defects:  # kept as DLFloat16 numbers
-        index = arithmetic.round(index.to(torch.float32).contiguous(), Format.DL16)
+    if op.output.format is Format.DL16:  # numbers of the format (S53)
+        return arithmetic.round(index.to(torch.float32).contiguous(), Format.DL16)
     return index.to(torch.int32)
 
 

@@ -9,8 +9,8 @@ import torch
 
 from ..errors import PREFIX
 from ..graph import Arrangement, DeviceOp, Format, Program, Site, Value
-from ..report import Fallback
 from ..layout.view import StickView
+from ..report import Fallback
 from .profile import Profile
 from .refused import Refused
 
@@ -86,12 +86,19 @@ class Builder:
         if id(value) not in self._uploaded:
             fmt = format_of(value.dtype)
             layout = StickView.dense(value.shape, self.lanes(fmt))
+            self._check_rank(layout)
             moved = Value(value.shape, value.dtype, fmt, layout, nominal=value.nominal, name=value.name)
             moved.from_outside = value.source is not None
             moved.source = value.source
             self.program.ops.append(DeviceOp("h2d", (value,), moved, self.site))
             self._uploaded[id(value)] = moved
         return self._uploaded[id(value)]
+
+    def _check_rank(self, layout: StickView) -> None:
+        """A layout has six dims at most, and a sparse one needs one of them for its empty lanes (3.2)."""
+        rank = len(layout.size) + layout.sparse
+        if rank > self.profile.stack.constants.max_rank:
+            raise Refused("L10", f"Unsupported tensor rank: {rank}")
 
     def host(self, value: Value) -> Value:
         """`value` on the host, re-quantised by the transfer (Q5)."""
@@ -168,6 +175,7 @@ class Builder:
         """Append one kernel; the result is contiguous with the stick on its last dim unless `layout` says otherwise."""
         fmt = format_of(dtype)
         view = layout if layout is not None else StickView.dense(tuple(shape), self.lanes(fmt))
+        self._check_rank(view)
         out = Value(tuple(shape), dtype, fmt, view, arrangement, name=self.site.node)
         self.program.ops.append(DeviceOp(kernel, tuple(inputs), out, self.site, attributes, defects))
         return out

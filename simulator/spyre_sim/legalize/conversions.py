@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -53,9 +54,15 @@ def _between_floats(build: Builder, value: Value, dtype: str, target: Format) ->
     stick = layout.stick_dim
     if out is None and stick is not None:
         out = type(layout).dense(value.shape, build.lanes(target), stick)
-    narrow = stick is not None and value.shape[stick] < build.profile.lanes
-    defects = build.profile.active("S37") if kernel == "dl16tofp32" and narrow else ()
+    unpaired = kernel == "dl16tofp32" and stick == len(value.shape) - 1 and _unpaired(value.shape[-1], build)
+    defects = build.profile.active("S37") if unpaired else ()
     return build.emit(kernel, [value], value.shape, dtype, out, arrangement=order, defects=defects)
+
+
+def _unpaired(width: int, build: Builder) -> bool:
+    """Whether the float32 sticks of a row are no whole pairs: narrower than a stick, or an odd number (N48, N49)."""
+    lanes = build.profile.lanes
+    return width < lanes or math.ceil(width / (lanes // 2)) % 2 == 1
 
 
 def on_host(build: Builder, value: Value, dtype: str) -> Value:

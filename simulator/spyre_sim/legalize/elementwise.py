@@ -38,6 +38,8 @@ COMPARISONS = {
     "ge": "greaterequal",
 }
 
+COMPARED_CONSTANTS = "2026-05-15"  # `x == 10` is lowered from #2180 on (O17), day approximate
+
 
 def _unary(name: str, kernel: str) -> None:
     @lowers(name)
@@ -54,6 +56,10 @@ def _binary(name: str, kernel: str) -> None:
 def _comparison(name: str, kernel: str) -> None:
     @lowers(name)
     def lower(build: Builder, self: Any, other: Any) -> Value:
+        number = next((item for item in (self, other) if isinstance(item, int | float)), None)
+        if number is not None and not build.profile.since(COMPARED_CONSTANTS):
+            constant = f"Constant(value={float(number)}, dtype=torch.float16)"
+            raise Refused("E18", f"{PREFIX}unexpected argument {constant} to {kernel}")
         return compare(build, kernel, self, other)
 
 
@@ -77,20 +83,22 @@ def arithmetic(build: Builder, kernel: str, *operands: Any) -> Value:
 
 
 def compare(build: Builder, kernel: str, *operands: Any) -> Value:
-    """A comparison: bool in the operand's format, and none at all for integers (N35, N36)."""
+    """A comparison: bool in the operand's format, and none at all for integers (N35, A8)."""
     tensors = [item for item in operands if isinstance(item, Value)]
     placed = [build.operand(item, position) for position, item in enumerate(operands)]
-    integers = [item for item in placed if isinstance(item, Value) and item.format is Format.INT32]
-    if integers:
-        raise Refused(
-            "N35",
-            f"{PREFIX}torch.bool result of operand with device format DataFormats.{Format.INT32.value}",
-            nominal=False,
-        )
+    if any(isinstance(item, Value) and item.format is Format.INT32 for item in placed):
+        raise Refused("N35", _integer_comparison(build, kernel))
     wide = next((item for item in tensors if item.dtype == "float32"), None)
     if wide is not None:
         placed = [convert(build, item, "float32") if isinstance(item, Value) else item for item in placed]
     return pointwise(build, kernel, placed, "bool")
+
+
+def _integer_comparison(build: Builder, kernel: str) -> str:
+    """The words for a comparison of integers: no kernel takes them (A8), in September no format holds the result."""
+    limit = build.profile.limit(build.site.op, "no-integer-operands")
+    text = limit.text if limit is not None else f"{PREFIX}{{kernel}} on DataFormats.{{format}}"
+    return text.format(kernel=kernel, format=Format.INT32.value)
 
 
 def _floating(build: Builder, value: Value) -> Value:
@@ -121,7 +129,7 @@ def rsub(build: Builder, self: Any, other: Any, alpha: Any = 1) -> Value:
 @lowers("div", "true_divide")
 def div(build: Builder, self: Any, other: Any, rounding_mode: Any = None) -> Value:
     if rounding_mode is not None:
-        raise Refused("", f"not modelled by the simulator: {build.site.op} with rounding_mode", kind="not_modelled")
+        raise Refused("E24", build.profile.text("floor_divide"), when="run")  # no kernel of O4 rounds a quotient
     return arithmetic(build, "realdiv", self, other)
 
 

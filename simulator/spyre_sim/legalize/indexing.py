@@ -1,15 +1,21 @@
-"""Reading rows by index: on the host before August 2026, by a gather afterwards (O12)."""
+"""Rows by index, read and written: on the host before August 2026, by gather and scatter afterwards (O12, O13)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from ..errors import PREFIX
 from ..graph import DeviceOp, Format, Value
 from .builder import Builder, dtype_name
+from .movement import seen_as
+from .pointwise import pointwise
 from .refused import Refused
 from .registry import lowers
+
+aten = torch.ops.aten
 
 
 def rows_on_host(build: Builder, target: Any, arguments: dict[str, Any], meta: Any) -> Value:
@@ -37,12 +43,23 @@ def index_select(build: Builder, self: Value, dim: int, index: Value) -> Value:
     return _gather(build, self, index)
 
 
+@lowers("select")
+def select(build: Builder, self: Value, dim: int, index: Any) -> Value:
+    """A view; with a 0-d tensor for an index a gather of one row, which goes wrong (S58, L35)."""
+    if not isinstance(index, Value):
+        return seen_as(build, self, aten.select.int, dim, index)
+    if dim % len(self.shape) or not build.profile.defect("S58"):
+        raise Refused("L35", f"{PREFIX}a 0-dim index on dim {dim}")
+    return _gather(build, self, index, build.profile.active("S58"))
+
+
 @lowers("index")
 def index(build: Builder, self: Value, indices: Sequence[Any]) -> Value:
     """aten.index with one 1-D integer index on the first dim; any more is not lowered (N35, O12)."""
     used = [item for item in indices if item is not None]
     if any(item.dtype in ("bool", "uint8") for item in used):
         raise Refused("R5", f"{PREFIX}boolean indexing in aten.index.Tensor")
+    _check_index_dtype(used)
     ranks = [len(item.shape) for item in used]
     if len(used) > 1 or ranks[0] > 1:
         raise Refused(
@@ -61,6 +78,67 @@ def index(build: Builder, self: Value, indices: Sequence[Any]) -> Value:
 
 def _gather(build: Builder, table: Value, rows: Value, defects: tuple[str, ...] = ()) -> Value:
     """Rows of dim 0. `table`: [n, ...]; `rows`: integers of any shape."""
+    _check_index_dtype([rows])
     table, rows = build.operand(table), build.device(rows)
     shape = (*rows.shape, *table.shape[1:])
     return build.emit("gather", [table, rows], shape, table.dtype, defects=defects)
+
+
+def _check_index_dtype(indices: Sequence[Value]) -> None:
+    """The indices of an early topk are float16, which nothing takes for an index (S53)."""
+    for item in indices:
+        if item.dtype.startswith(("float", "bfloat")):
+            raise Refused("O9", f"indices must be int64, byte or bool. Got [torch.{item.dtype}]", nominal=item.nominal)
+
+
+@lowers("gather")
+def torch_gather(build: Builder, self: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
+    """torch.gather aborts the compiler: published is the first dim with fewer columns of indices (O12)."""
+    narrow = dim % len(self.shape) == 0 and index.shape[1:] != self.shape[1:]
+    if narrow:
+        raise Refused("O12", "DtException: fmod(dsDim,size)==0 (GatherIndexConversion.cpp:119)")
+    raise Refused("O12", f"{PREFIX}aten.gather along dim {dim}: a lane within a stick is not addressable")
+
+
+@lowers("index_copy")
+def index_copy(build: Builder, self: Value, dim: int, index: Value, source: Value) -> Value:
+    """Rows written at an index, in a layout that allows it (O13)."""
+    target, rows = build.operand(self, 0), build.operand(source, 2)
+    axis = dim % len(target.shape)
+    if axis == len(target.shape) - 1:
+        raise Refused("L34", f"{PREFIX}index_copy on the stick dim")
+    inputs = [target, build.device(index), rows]
+    return build.emit("index_copy", inputs, target.shape, target.dtype, dim=axis)
+
+
+@lowers("index_add")
+def index_add(build: Builder, self: Value, dim: int, index: Value, source: Value, alpha: Any = 1) -> Value:
+    """Rows read, added to and written back: right for distinct indices, and of repeated ones the last wins (O13)."""
+    if dim % len(self.shape) or len(self.shape) < 2:
+        raise Refused("L34", f"{PREFIX}index_add on dim {dim}: the indexed dim must be at device position 0")
+    if alpha != 1:
+        source = pointwise(build, "mul", [source, float(alpha)])
+    sums = pointwise(build, "add", [_gather(build, self, index), source])
+    return index_copy(build, self, 0, index, sums)
+
+
+@lowers("index_put")
+def index_put(build: Builder, self: Value, indices: Sequence[Any], values: Value, accumulate: bool = False) -> Value:
+    """One 1-D integer index on the first dim: a scatter of rows, which accumulates no repeated index (O13, S60)."""
+    used = [item for item in indices if item is not None]
+    if any(item.dtype in ("bool", "uint8") for item in used):
+        raise Refused("R5", f"{PREFIX}boolean indexing in aten.index_put")
+    if len(used) != 1 or indices[0] is None or len(used[0].shape) != 1 or len(self.shape) < 2:
+        raise Refused("L34", f"{PREFIX}aten.index_put: only one 1-D index at device position 0 is scattered")
+    rows = seen_as(build, values, aten.expand.default, [*used[0].shape, *self.shape[1:]])
+    return (index_add if accumulate else index_copy)(build, self, 0, used[0], rows)
+
+
+@lowers("masked_scatter")
+def masked_scatter(build: Builder, self: Value, mask: Value, source: Value) -> Value:
+    """Rows only: an element-level mask would gather lanes (E20)."""
+    limit = build.profile.limit("masked_scatter", "mask-selects-rows")
+    if limit is not None and mask.shape and mask.shape[-1] != 1:
+        ranks = {"self_rank": len(self.shape), "mask_rank": len(mask.shape), "source_rank": len(source.shape)}
+        raise Refused("E20", f"{PREFIX}{limit.text.format(**ranks)}")
+    raise Refused("", "not modelled by the simulator: masked_scatter of rows", kind="not_modelled")

@@ -11,7 +11,7 @@ import torch
 from ..capture import Captured
 from ..errors import PREFIX, Refusal
 from ..graph import DeviceOp, Format, Program, Site, Value, op_name, site_of
-from ..layout.view import StickView
+from ..layout import StickView, default_layout
 from . import (  # noqa: F401
     attention,
     conversions,
@@ -32,6 +32,10 @@ from .registry import LOWERINGS
 
 COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 SLICE_ASSIGNMENT = frozenset({"slice_scatter", "select_scatter", "copy"})  # what in-place writes become
+REFUSED_BY_NAME = ("fallback", "unsupported", "unimplemented")
+UNINITIALISED = frozenset({"empty", "new_empty", "empty_like"})  # memory as the allocator hands it out (L4)
+ALLOCATOR_FILL = -1431655766  # 0xAAAAAAAA as int32, seen in memory nobody wrote (N37)
+READS_A_NUMBER = frozenset({"item", "_local_scalar_dense"})
 IGNORED = frozenset({"_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size", "_assert_async"})
 
 
@@ -57,7 +61,8 @@ def taken_apart(stack: Any) -> Callable[[Any], bool]:
             return False
         base = op_name(target).removeprefix("aten.")
         composite = target._can_decompose() and target.has_kernel_for_dispatch_key(COMPOSITE)
-        return composite and base not in LOWERINGS and profile.kind(base) not in ("fallback", "unsupported")
+        ours = base in LOWERINGS or base in READS_A_NUMBER
+        return composite and not ours and profile.kind(base) not in REFUSED_BY_NAME
 
     return decide
 
@@ -71,6 +76,7 @@ class _Walk:
         self.refusals: list[Refusal] = []
         self.hosted = marked_for_host(captured.nodes, captured.sources)
         self.known: set[torch.fx.Node] = set()
+        self.written = {target for _, target in captured.writes}  # a buffer that a run changes is no constant
 
     # -- nodes --------------------------------------------------------------------------------------------------
 
@@ -93,7 +99,7 @@ class _Walk:
             self.build.program.inputs[source.index] = value
         else:
             value.data = source.tensor.detach()
-            if not meta.dtype.is_floating_point or meta.numel() == 0:
+            if (not meta.dtype.is_floating_point or meta.numel() == 0) and source.name not in self.written:
                 self.known.add(node)
         return value
 
@@ -130,9 +136,11 @@ class _Walk:
                 self.build.fallback([], [placed])
                 return placed
             return self.build.on_host(node.target, arguments, meta, through_device=False)
+        if base in READS_A_NUMBER:
+            return self._number(node)
         if folds(node, self.known):
             self.known.add(node)
-            return self._constant(node, arguments, meta)
+            return self._folded(node, base, arguments, meta)
         return self._by_status(node, base, arguments, meta)
 
     def _by_status(self, node: torch.fx.Node, base: str, arguments: dict[str, Any], meta: Any) -> Any:
@@ -144,10 +152,11 @@ class _Walk:
         if kind == "unsupported":
             facts = self.profile.facts(base)
             text = self.profile.text(base) or f"{PREFIX}{self.build.site.op}"
+            text = text.replace("{shapes}", _shapes_of(arguments))
             raise Refused(facts[0] if facts else "section 5", text)
         lowering = LOWERINGS.get(base)
         if kind == "unimplemented" or (kind == "broken" and lowering is None):
-            raise unimplemented(base)
+            raise unimplemented(base, self.profile.text(base))
         if lowering is None:
             raise Refused("", f"not modelled by the simulator: {self.build.site.op}", kind="not_modelled")
         self.build.meta = meta
@@ -164,6 +173,27 @@ class _Walk:
         results = out if isinstance(out, list) else [out]
         self.build.fallback(moved, results)
         return out
+
+    def _number(self, node: torch.fx.Node) -> Any:
+        """`x[t]` with a 0-d `t` reads a number and selects by it: the tensor goes on to `select` in its place."""
+        tensor = self._resolve(node.args[0])  # type: ignore[arg-type]
+        selects = all(op_name(user.target) == "aten.select" for user in node.users)
+        if isinstance(tensor, Value) and selects and not tensor.dtype.startswith(("float", "bfloat")):
+            return tensor
+        text = f"not modelled by the simulator: a number read from a tensor ({self.build.site.op}) depends on data"
+        raise Refused("", text, kind="not_modelled")
+
+    def _folded(self, node: torch.fx.Node, base: str, arguments: dict[str, Any], meta: Any) -> Any:
+        """What the host works out once; a factory that the stack runs on the host is listed as that (arange, O5)."""
+        kind = self.profile.kind(base) if not node.all_input_nodes else ""
+        if kind == "unimplemented":
+            raise unimplemented(base)
+        made = self._constant(node, arguments, meta)
+        if base in UNINITIALISED and made.numel:
+            made.data = _never_written(made.data)
+        if kind == "fallback":
+            self.build.fallback([], [made])
+        return made
 
     def _constant(self, node: torch.fx.Node, arguments: dict[str, Any], meta: Any) -> Any:
         def concrete(item: Any) -> Any:
@@ -231,11 +261,27 @@ class _Walk:
         for item in self.captured.outputs:
             program.outputs.append(self._returned(item))
         for node, target in self.captured.writes:
+            self._check_written(node, target)
             program.writes.append((self._returned(node), target))
         live = without_dead_ops(program)
         found = self.build.fallbacks
         program.fallbacks = [item for item, results in found if any(id(value) in live for value in results)]
         return program, tuple(self.refusals)
+
+    def _check_written(self, node: torch.fx.Node, target: Any) -> None:
+        """What is written in place has to lie in sticks as the target does, which is never laid out anew (E12)."""
+        value = self.env[node]
+        layout = value.layout if isinstance(value, Value) and not value.nominal else None
+        if layout is None or not layout.expression.supported or layout.sparse or not layout.spread:
+            return
+        if layout.stick_dim != len(value.shape) - 1:
+            maps = [default_layout(value.shape, None, value.dtype, order)[1] for order in (_order(layout), None)]
+            text = f"{PREFIX}mutation op {node.name} arg={target}: cannot restickify {maps[0]} -> {maps[1]}"
+            self.build.site = site_of(node)
+            self._refuse_written(Refused("E12", text), value)
+
+    def _refuse_written(self, refused: Refused, value: Value) -> None:
+        self.refusals.append(self._record(refused, self.build.site, value))
 
     def _returned(self, item: Any) -> Any:
         if not isinstance(item, torch.fx.Node):
@@ -255,6 +301,22 @@ def without_dead_ops(program: Program) -> set[int]:
             kept.append(op)
     program.ops = kept[::-1]
     return live
+
+
+def _never_written(like: torch.Tensor) -> torch.Tensor:
+    """What reading memory gives that nobody wrote: no number, or the pattern that was seen in integers (L4, N37)."""
+    if like.is_floating_point():
+        return torch.full_like(like, torch.nan)
+    return torch.full(like.shape, ALLOCATOR_FILL, dtype=torch.int32).to(like.dtype)
+
+
+def _order(layout: StickView) -> list[int]:
+    """The dims with the one along the stick last."""
+    return [dim for dim in range(len(layout.size)) if dim != layout.stick_dim] + [int(layout.stick_dim or 0)]
+
+
+def _shapes_of(arguments: dict[str, Any]) -> str:
+    return " and ".join(str(list(item.shape)) for item in arguments.values() if isinstance(item, Value))
 
 
 def _nominal_sizes(meta: Any) -> tuple[int, ...]:
@@ -289,7 +351,7 @@ def is_parameter(item: Any) -> bool:
     return isinstance(item, Value) and item.source is not None and item.source.kind == "parameter"
 
 
-def unimplemented(base: str) -> Refused:
-    """An op that compiles to nothing and fails when it runs (O20, E24)."""
-    text = f"Invoked sdsc_fused_{base}_0 which contains unimplemented operation {base}"
+def unimplemented(base: str, words: str = "") -> Refused:
+    """An op that compiles to nothing and fails when it runs (O20, E24), in the stack's words where there are any."""
+    text = words or f"Invoked sdsc_fused_{base}_0 which contains unimplemented operation {base}"
     return Refused("E24", text, when="run")

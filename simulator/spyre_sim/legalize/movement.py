@@ -23,7 +23,6 @@ VIEWS: dict[str, Any] = {
     "permute": aten.permute.default,
     "unsqueeze": aten.unsqueeze.default,
     "expand": aten.expand.default,
-    "select": aten.select.int,
     "narrow": aten.narrow.default,
     "t": aten.t.default,
     "numpy_T": aten.numpy_T.default,
@@ -88,6 +87,12 @@ def reshape(build: Builder, self: Value, **rest: Any) -> Value:
 @lowers("expand_as")
 def expand_as(build: Builder, self: Value, other: Value) -> Value:
     return seen_as(build, self, aten.expand.default, list(other.shape))
+
+
+@lowers("broadcast_tensors")
+def broadcast_tensors(build: Builder, tensors: Sequence[Value]) -> list[Value]:
+    shape = list(torch.broadcast_shapes(*[tensor.shape for tensor in tensors]))
+    return [seen_as(build, tensor, aten.expand.default, shape) for tensor in tensors]
 
 
 def copied(build: Builder, value: Value, target: Any, *args: Any) -> Value:
@@ -277,17 +282,6 @@ def select_scatter(build: Builder, self: Value, src: Value, dim: int, index: int
     return slice_scatter(build, self, source, axis, first, first + 1)
 
 
-@lowers("index_copy")
-def index_copy(build: Builder, self: Value, dim: int, index: Value, source: Value) -> Value:
-    """Rows written at an index, in a layout that allows it (O13)."""
-    target, rows = build.operand(self, 0), build.operand(source, 2)
-    axis = dim % len(target.shape)
-    if axis == len(target.shape) - 1:
-        raise Refused("L34", f"{PREFIX}index_copy on the stick dim")
-    inputs = [target, build.device(index), rows]
-    return build.emit("index_copy", inputs, target.shape, target.dtype, dim=axis)
-
-
 @lowers("flip")
 def flip(build: Builder, self: Value, dims: Sequence[int]) -> Value:
     """flip(0) at rank >= 2 silently repeats the last slice (S55); other dims have no lowering (O10)."""
@@ -298,7 +292,11 @@ def flip(build: Builder, self: Value, dims: Sequence[int]) -> Value:
         return build.emit("flip", [value], value.shape, value.dtype, dims=axes, defects=("S55",))
     stick = rank - 1 in axes
     if stick or not build.profile.since("2026-08-01"):
-        raise Refused("O10", f"{PREFIX}prims.rev.default")
+        raise Refused(
+            "O10",
+            f"{PREFIX}{build.site.node} (prims.rev.default): no supported output layout found for any of 1 candidate"
+            f" input layouts; output size={list(self.shape)}",
+        )
     value = build.operand(self)
     return build.emit("flip", [value], value.shape, value.dtype, dims=axes)
 

@@ -13,6 +13,8 @@ from .reductions import reduce
 from .refused import Refused
 from .registry import lowers
 
+FLOAT32_NORMS = "2026-06-24"  # the kernels of layer_norm are on the list of A8 from then on; before, A24
+
 
 @lowers("layer_norm")
 def layer_norm(
@@ -27,6 +29,8 @@ def layer_norm(
     """exx2, layernormscale, layernormnorm; only over one dim. A missing weight or bias is ones or zeros (A22)."""
     if len(normalized_shape) != 1:
         raise Refused("A20", f"{PREFIX}spyre.layernorm: unsupported reduction shape {list(normalized_shape)}")
+    if input.dtype == "float32" and not build.profile.since(FLOAT32_NORMS):
+        raise Refused("A24", "DtException: Illegal DDL: data_connect zero_sfp_lrf does not have any producer.")
     x = build.operand(input, 0, fixed=True)
     affine = [build.operand(item) for item in (weight, bias) if item is not None]
     build.check_formats("layernormnorm", [x, *affine])

@@ -57,7 +57,7 @@ def folds(node: torch.fx.Node, known: set[torch.fx.Node]) -> bool:
     if base in FACTORIES and not base.endswith("_like") and not base.startswith("new_"):
         return all(item in known for item in inputs)
     if base in FACTORIES:
-        return base != "empty_like"  # of its argument only the shape and the dtype count
+        return True  # of its argument only the shape and the dtype count
     if base in COMPARISONS or not inputs:
         return False
     meta = node.meta.get("val")

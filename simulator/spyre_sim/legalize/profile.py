@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..defects import MODELLED
 from ..stacks import Stack
+from ..stacks.model import Restriction
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Profile:
 
     def facts(self, op: str) -> tuple[str, ...]:
         return self.stack.status(op).facts
+
+    def limit(self, op: str, rule: str) -> Restriction | None:
+        """The limit of an op by the name of its rule; None where the stack of this date has none."""
+        return self.stack.status(op).restriction(rule)
 
     def since(self, day: str) -> bool:
         """Is the stack of that ISO date or later?"""

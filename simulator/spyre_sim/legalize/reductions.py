@@ -30,6 +30,8 @@ def reduce(build: Builder, kernel: str, value: Value, dims: Sequence[int], *, ke
     layout = value.layout
     assert layout is not None
     stick = layout.stick_dim
+    if stick in axes and len(axes) > 1 and not build.profile.since("2026-01-01"):
+        raise Refused("L43", f"{PREFIX}reduction on both stick and non-stick dimensions {axes}")
     shape = tuple(1 if dim in axes else size for dim, size in enumerate(value.shape))
     kept = shape if keepdim else tuple(size for dim, size in enumerate(value.shape) if dim not in axes)
     lanes = layout.lanes
@@ -72,6 +74,7 @@ def _dims(value: Value, dim: Any) -> list[int]:
 def total(build: Builder, self: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Value:
     if dtype is not None:
         self = convert(build, self, dtype_name(dtype))
+    _need_numbers(build, self)
     _need_real(build, self)
     return reduce(build, "sum", self, _dims(self, dim), keepdim=keepdim)
 
@@ -140,6 +143,7 @@ def prod(build: Builder, self: Value, dim: Any = None, keepdim: bool = False, dt
     """Over one dim, from August 2026 (section 5)."""
     if dim is None or dtype is not None:
         raise Refused("section 5", f"{PREFIX}prod without dim")
+    _need_numbers(build, self)
     _need_real(build, self)
     return reduce(build, "prod", self, [int(dim)], keepdim=keepdim)
 
@@ -151,10 +155,16 @@ def some(build: Builder, self: Value, dim: Any = None, keepdim: bool = False) ->
     return reduce(build, "max", truth, _dims(self, dim), keepdim=keepdim)
 
 
-@lowers("all")
+@lowers("all", "_is_all_true")
 def every(build: Builder, self: Value, dim: Any = None, keepdim: bool = False) -> Value:
     """abs and amin (A34)."""
     return _extreme(build, "min", self, _dims(self, dim), keepdim)
+
+
+def _need_numbers(build: Builder, value: Value) -> None:
+    """Counting booleans is not lowered (R5)."""
+    if value.dtype == "bool":
+        raise Refused("R5", f"{PREFIX}{build.site.op.removeprefix('aten.')} of torch.bool")
 
 
 def _need_real(build: Builder, value: Value) -> None:

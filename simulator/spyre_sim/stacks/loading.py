@@ -55,6 +55,8 @@ def load_stack(name_or_path: str | os.PathLike[str] | Stack = DEFAULT) -> Stack:
     """
     if isinstance(name_or_path, Stack):
         return name_or_path
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise UnknownStack(f"a stack is a name, a day, a path or a Stack, not {name_or_path!r}")
     text = os.fspath(name_or_path)
     if text in stack_names():
         return _load_named(text)

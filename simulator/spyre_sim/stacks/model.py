@@ -117,6 +117,8 @@ class Numerics:
     exp_floor: float  # least value that exp returns, which makes softmax leak (A31, U11)
     exp_fp32_max: float | None  # argument above which exp in float32 saturates (A13)
     function_ulps: float  # error of exp, log, tanh, sigmoid, gelu, silu before rounding, in DL16 ulps (U3)
+    floor_of_minus_zero: float  # -1 until deeptools #4313 (N20)
+    softplus_divides: bool  # whether softplus divides its logarithm by beta; its errors tell that it does not (A14)
     rsqrt_fp32_bits: int  # significant bits of rsqrt in float32 (A15)
     stick_mask_max: float  # what masks the tail lanes of a max; its negative masks those of a min (L44)
     exp_mask: float | None  # what masks the tail lanes of exp; None: nothing does (L44, N18)

@@ -53,7 +53,7 @@ def op_names() -> tuple[str, ...]:
 
 
 def _entry_on(history: list[dict[str, Any]], day: date) -> dict[str, Any]:
-    current: dict[str, Any] = {"kind": "unsupported"}
+    current: dict[str, Any] = {"kind": "unimplemented", "facts": ["section 5", "O20"]}
     for entry in history:
         if entry["since"] <= day:
             current = entry
