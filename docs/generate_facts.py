@@ -24,7 +24,10 @@ from. `spyre-dsl explain E10` prints one and says who cites it, `spyre-dsl expla
 
 Everything is in this project's own words but for error texts, names and figures. Issues are open or closed as of the
 day that is given. What the simulator makes of the silent failures (S) is told in [silent failures](defects.md), how
-well it agrees with the measured figures in [fidelity](fidelity.md)."""
+well it agrees with the measured figures in [fidelity](fidelity.md).
+
+Code and profiles also cite sections of the record by number: 1 is N, 2 A, 3 L and E, 4 W, P, C and K, 5 O, 6 S, 7 T,
+8 V, 9 Q, 10 M, 11 R, 13 U, 14 D. What a section holds without ids is a table here: `spyre-dsl explain section 5`."""
 
 SNAPSHOTS = (
     ("torch-spyre@859df83", "torch-spyre/torch-spyre", "2025-11-21"),
