@@ -138,17 +138,20 @@ def find_model(arguments: argparse.Namespace, progress: Progress) -> Located | N
 
     Imports no torch: a name that leads nowhere is told at once.
     """
-    from spyre_dsl.models.configuration import read_config_file
+    from spyre_dsl.models.configuration import judge_early, read_config_file
     from spyre_dsl.models.locate import locate, require_weights
 
     if arguments.config:
         path = Path(arguments.config).expanduser()
-        read_config_file(path / "config.json" if path.is_dir() else path)
+        file = path / "config.json" if path.is_dir() else path
+        judge_early(read_config_file(file), file)
         return None
     with progress.step(f"looking for {arguments.model}"):
         located = locate(arguments.model, packages=arguments.model_packages)
-    read_config_file(located.folder / "config.json")
+    file = located.folder / "config.json"
+    document = read_config_file(file)
     require_weights(located.folder)
+    judge_early(document, file)
     return located
 
 

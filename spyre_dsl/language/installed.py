@@ -23,6 +23,7 @@ _KEY = re.compile(
 
 _MODEL_TYPE = re.compile(r"""^\s+model_type(?:\s*:\s*\w+)?\s*=\s*["']([\w.-]+)["']""", re.MULTILINE)
 _PARENT = re.compile(r"^from \.\.(?:models\.)?(\w+)\.configuration_|^from \.\.(\w+) import ", re.MULTILINE)
+_CONFIG_OF_TYPE = re.compile(r"""["']([\w.-]+)["']\s*[,:]\s*["']\w+Config["']""")
 
 
 class NotInstalled(SpyreDslError):
@@ -84,6 +85,18 @@ def module_files() -> Mapping[str, str]:
 
 _SHARED = ("activations.py", "pytorch_utils.py", "modeling_layers.py", "modeling_utils.py")
 """Files of transformers outside ``models`` that define modules."""
+
+
+@cache
+def model_types() -> frozenset[str]:
+    """The model types that the auto classes of transformers know, or a few more: what their tables name a config for.
+
+    Raises:
+        NotInstalled: transformers is not installed.
+    """
+    folder = package_directory("transformers") / "models" / "auto"
+    tables = [folder / name for name in ("auto_mappings.py", "configuration_auto.py")]
+    return frozenset(name for path in tables if path.is_file() for name in _CONFIG_OF_TYPE.findall(_text(path)))
 
 
 @cache

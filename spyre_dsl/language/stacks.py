@@ -20,8 +20,8 @@ _PROFILE_NAME = re.compile(r"""^name:[ \t]*(["']?)(?P<name>[^"'#\r\n]*[^"'#\s])\
 def unknown_stack(name: str) -> tuple[str, str | None] | None:
     """What to say of a name that is no stack, with the nearest that is one; None for what can be loaded.
 
-    A file is looked for below the current folder, as it will be when it is loaded; whether the profile in it is right is
-    not judged here.
+    A file is looked for as seen from the current folder, as it will be when it is loaded; whether the profile in it is
+    right is not judged here.
     """
     if name in STACKS or _day(name):
         return None

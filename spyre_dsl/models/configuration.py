@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spyre_dsl.language.installed import NotInstalled, model_types
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.models.errors import ModelError
 
@@ -57,15 +59,34 @@ def load_config(path: Path, *, trust_remote_code: bool = False) -> Any:
         raise ModelError(f"{file}: transformers does not accept this config: {problem}") from problem
 
 
-def _judge(document: dict[str, Any], file: Path, trust_remote_code: bool) -> None:
-    from transformers import CONFIG_MAPPING
+def judge_early(document: dict[str, Any], file: Path) -> None:
+    """Raise ModelError for what shows before transformers is imported: a quantised checkpoint, an unknown model type.
 
+    The model types are read from the text of the installed tables; where there are none, or code comes with the
+    checkpoint, it is left to :func:`load_config`.
+    """
+    _refuse_quantised(document, file)
+    try:
+        known = model_types()
+    except NotInstalled:
+        return
+    if known and "auto_map" not in document and document.get("model_type") not in known:
+        raise _unknown_type(document.get("model_type"), file, known)
+
+
+def _refuse_quantised(document: dict[str, Any], file: Path) -> None:
     if "quantization_config" in document or "compression_config" in document:
         method = (document.get("quantization_config") or {}).get("quant_method", "unknown method")
         raise ModelError(
             f"{file}: this checkpoint is quantised ({method}), and a float32 reference cannot be made from it",
             "use the original checkpoint that it was made from",
         )
+
+
+def _judge(document: dict[str, Any], file: Path, trust_remote_code: bool) -> None:
+    from transformers import CONFIG_MAPPING
+
+    _refuse_quantised(document, file)
     kind = document.get("model_type")
     if needs_remote_code(document) and not trust_remote_code:
         raise ModelError(
@@ -74,10 +95,14 @@ def _judge(document: dict[str, Any], file: Path, trust_remote_code: bool) -> Non
         )
     if kind in CONFIG_MAPPING or needs_remote_code(document):
         return
+    raise _unknown_type(kind, file, map(str, CONFIG_MAPPING.keys()))
+
+
+def _unknown_type(kind: Any, file: Path, known: Iterable[str]) -> ModelError:
     if not isinstance(kind, str):
-        raise ModelError(f"{file}: there is no `model_type`, so nothing says which model this is")
-    near = nearest(kind, map(str, CONFIG_MAPPING.keys()))
-    raise ModelError(
+        return ModelError(f"{file}: there is no `model_type`, so nothing says which model this is")
+    near = nearest(kind, sorted(known))
+    return ModelError(
         f"{file}: the installed transformers knows no model type `{kind}`",
         f"did you mean `{near}`?" if near else "a newer transformers may know it",
     )

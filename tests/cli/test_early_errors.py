@@ -41,6 +41,11 @@ WITHOUT_TORCH = (
         ),
         (["apply", "--config", "bare", "--dry-run", "--stack", "2020-01-01"], "the days from 2025-11-21 to 2026-09-24"),
         (["apply", "--config", "bare", "--dry-run", "--adapters", "absent.d"], "no adapters at absent.d"),
+        (["apply", "--config", "typo", "--dry-run"], "no model type `brt`\n  help: did you mean `bart`?"),
+        (["apply", "typo"], "there are no weights"),
+        (["apply", "--config", "bare", "--dry-run"], "there is no `model_type`"),
+        (["apply", "--config", "quantised", "--dry-run"], "this checkpoint is quantised (awq)"),
+        (["why", "--config", "typo", "gelu-new-cube"], "no model type `brt`\n  help: did you mean `bart`?"),
         (["why", "./absent", "gelu-new-cube"], "no model `./absent` was found"),
         (["why", "--config", "absent.json", "gelu-new-cube"], "absent.json: there is no such file"),
         (["why", "./absent", "gelu-new-cub"], "did you mean `gelu-new-cube`?"),
@@ -53,7 +58,9 @@ def test_no_torch_is_needed_to_refuse(
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub-cache"))
-    for name, text in (("bare", "{}"), ("broken", "{")):
+    quantised = '{"model_type": "bert", "quantization_config": {"quant_method": "awq"}}'
+    texts = {"bare": "{}", "broken": "{", "typo": '{"model_type": "brt"}', "quantised": quantised}
+    for name, text in texts.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(text)
     code = WITHOUT_TORCH.format(words=words)

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import transformers
 
-from spyre_dsl.models.configuration import Kind, kind_of, load_config
+from spyre_dsl.language.installed import NotInstalled
+from spyre_dsl.models import configuration
+from spyre_dsl.models.configuration import Kind, judge_early, kind_of, load_config
 from spyre_dsl.models.errors import ModelError
 
 
@@ -45,6 +47,43 @@ def test_a_config_is_read_from_a_file_or_its_folder(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_refused_with_the_reason(tmp_path: Path, values: dict[str, Any], expected: str) -> None:
     with pytest.raises(ModelError, match=expected):
         load_config(config_file(tmp_path, **values))
+
+
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        ({"model_type": "bert"}, False),
+        ({"model_type": "bret"}, True),
+        ({"hidden_size": 3}, True),
+        ({"model_type": "bert", "quantization_config": {"quant_method": "gptq"}}, True),
+        ({"model_type": "mine", "auto_map": {"AutoModel": "code.Mine"}}, False),  # what comes with it may know its type
+    ],
+)
+def test_what_shows_without_transformers_is_refused_early_in_the_same_words(
+    tmp_path: Path, values: dict[str, Any], refused: bool
+) -> None:
+    file = config_file(tmp_path, **values)
+    if not refused:
+        judge_early(values, file)
+        return
+    with pytest.raises(ModelError) as early:
+        judge_early(values, file)
+    with pytest.raises(ModelError) as late:
+        load_config(file)
+    assert str(early.value) == str(late.value)
+
+
+@pytest.mark.parametrize("found", [frozenset[str](), NotInstalled("transformers is not installed")])
+def test_without_tables_to_read_nothing_is_refused_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: Any
+) -> None:
+    def types() -> frozenset[str]:
+        if isinstance(found, Exception):
+            raise found
+        return frozenset(found)
+
+    monkeypatch.setattr(configuration, "model_types", types)
+    judge_early({"model_type": "bret"}, tmp_path)
 
 
 def test_code_that_transformers_has_itself_is_not_asked_for(tmp_path: Path) -> None:

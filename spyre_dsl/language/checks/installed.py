@@ -11,7 +11,7 @@ from spyre_dsl.language.checks.names import is_private
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView
 from spyre_dsl.language.diagnostics import Diagnostic
-from spyre_dsl.language.installed import config_keys, module_classes
+from spyre_dsl.language.installed import config_keys, model_types, module_classes
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Span
 
@@ -91,3 +91,25 @@ def _check_key(view: AdapterView, key: str, span: Span, model_types: tuple[str, 
     whose = f" of {', '.join(model_types)}" if known and "." not in key else ""
     label = f"did you mean `{suggestion}`?" if suggestion else "no config of the installed transformers has it"
     yield view.diagnose("SD214", f"unknown config key `{key}`{whose}", span, label=label, suggestion=suggestion)
+
+
+@file_check("SD104", deep=True)
+def check_model_types(view: AdapterView) -> Iterator[Diagnostic]:
+    """A model type that the installed transformers does not know, and that is nearly one it knows, is a slip.
+
+    One that is near none may come with the code of a checkpoint.
+    """
+    for rule in view.adapter.rules:
+        for clause in rule.match.config:
+            if clause.key.rpartition(".")[2] == "model_type":
+                for value in clause.values:
+                    yield from _check_model_type(view, value, clause.span)
+
+
+def _check_model_type(view: AdapterView, value: object, within: Span) -> Iterator[Diagnostic]:
+    known = model_types() | config_keys().by_model_type.keys()
+    near = nearest(value, sorted(known)) if isinstance(value, str) and value not in known else None
+    if near is not None and isinstance(value, str):
+        message = f"unknown model type `{value}`"
+        label = f"did you mean `{near}`?"
+        yield view.diagnose("SD104", message, place_of(view, value, within), label=label, suggestion=near)
