@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -70,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"error: {problem}", file=sys.stderr)
         return COULD_NOT_RUN
     if arguments.strict:
+        from dataclasses import replace  # as much work to import as some files are to check
+
         found = tuple(replace(entry, severity=Severity.ERROR) for entry in found)
     findings = Findings(found, len(results))
     write(find_reporter(arguments.format)(findings, colour=colours_wanted(sys.stdout)), sys.stdout)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
 from spyre_dsl.language import grammar
+from spyre_dsl.language.automaton import BAD, tokenize
 from spyre_dsl.language.parser import SyntaxProblem, parse_expression
 from spyre_dsl.language.printing import show
 from spyre_dsl.language.reductions import ACTIONS
+from spyre_dsl.language.replay import take_apart
 from spyre_dsl.language.syntax import Expression
 from tests.language.trees import expressions
 
@@ -125,6 +129,19 @@ def test_what_is_wrong_with_a_text_and_not_with_its_tokens_is_found_each_time() 
     assert isinstance(outcome("f(a=1, b=2)"), tuple)
     assert isinstance(outcome("f(a=1, c=2)"), tuple)
     assert outcome("f(a=1, a=2)") == "argument `a` is given twice"
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text("aFe_.$019 \n+-*/%@<>=!(),[]\"'\\é", max_size=20) | st.text(max_size=20))
+def test_a_text_is_taken_apart_where_the_grammar_does(text: str) -> None:
+    pieces = take_apart(text)
+    tokens = tokenize(text)[:-1]
+    if tokens and tokens[-1][0] == BAD:
+        assert pieces.kinds == (BAD,)
+    else:
+        assert list(zip(pieces.kinds, pieces.texts)) == [token[:2] for token in tokens]
+        ends = list(accumulate(pieces.lengths))
+        assert [(end, after) for end, after in zip(ends[::2], ends[1::2])] == [token[2:] for token in tokens]
 
 
 def outcome(text: str) -> Any:
