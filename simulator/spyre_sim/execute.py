@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,14 @@ from .kernels import attention, elementwise, matmul, movement, normalisation, re
 from .kernels.fused import fuse
 from .kernels.in_context import as_miscompiled
 from .kernels.numbers import Arithmetic, Words
+from .kernels.parallel import torch_aside, torch_team
 from .kernels.registry import KERNELS
 from .kernels.tails import Tails
 from .legalize.lower import call
 from .stacks import Stack
 from .transfers import down, up
+
+LARGE = 1 << 20  # elements of a host operation from which on torch has all threads
 
 Observer = Callable[[DeviceOp, Any], None]
 
@@ -116,7 +120,7 @@ class Executor:
         for index, value in self.program.inputs.items():
             slots[self._slot(value)] = inputs[index]
         tails = None if self._clean else Tails(self.arithmetic)
-        with torch.no_grad():
+        with torch.no_grad(), torch_aside():
             for step in self.steps:
                 given = _taken(step.reads, slots)
                 result = step.run(given)
@@ -160,7 +164,8 @@ def _values(item: Any) -> torch.Tensor:
 
 
 def _on_host(op: DeviceOp, inputs: list[Any]) -> Any:
-    result = call(op.attributes["target"], list(op.attributes["names"]), inputs)
+    with torch_team() if op.output.numel >= LARGE else nullcontext():
+        result = call(op.attributes["target"], list(op.attributes["names"]), inputs)
     pick = op.attributes["pick"]
     return result if pick < 0 else result[pick]
 

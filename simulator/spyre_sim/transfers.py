@@ -14,7 +14,8 @@ from .formats.arrangement import stagger
 from .formats.compiled import look_up_loop
 from .formats.host import warn_downcast
 from .graph import Arrangement, Format, Value
-from .kernels.compiled import word_table_loop
+from .kernels import buffers
+from .kernels.compiled import table_loop
 from .kernels.numbers import Words
 from .kernels.parallel import over_rows
 from .stacks import Stack
@@ -54,7 +55,7 @@ def down(tensor: torch.Tensor, value: Value, stack: Stack) -> torch.Tensor:
     out = torch.empty(source.shape, dtype=getattr(torch, value.dtype))
     words, values = out.view(torch.int16).numpy().reshape(-1), source.numpy().reshape(-1)
     table = readback_table(value.dtype, stack)
-    over_rows(len(values), len(values), lambda part: word_table_loop(values[part], table, words[part]))
+    over_rows(len(values), len(values), lambda part: table_loop(values[part], table, words[part]))
     return out
 
 
@@ -90,7 +91,8 @@ def readback_table(dtype: str, stack: Stack) -> Any:
 
 
 def _looked_up(source: Any, table: Any) -> torch.Tensor:
-    out = torch.empty(source.shape, dtype=torch.from_numpy(table).dtype)
+    words_wanted = table.dtype == np.int16  # which stay: a weight's
+    out = torch.empty(source.shape, dtype=torch.int16) if words_wanted else buffers.empty(source.shape)
     words, target = source.reshape(-1).view(np.uint16), out.numpy().reshape(-1)
     over_rows(words.size, words.size, lambda part: look_up_loop(table, words[part], target[part]))
     return out

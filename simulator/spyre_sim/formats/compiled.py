@@ -85,6 +85,13 @@ def add_stick(stick: Any, factor: Any, lanes: Any) -> None:
         lanes[j] = rounded(lanes[j] + pair)
 
 
+@numba.njit(inline="always", error_model="numpy")
+def add_plain_stick(stick: Any, lanes: Any) -> None:
+    """`add_stick` with a factor of one: what lies on the grid need not be rounded to it."""
+    for j in range(32):
+        lanes[j] = rounded(lanes[j] + rounded(stick[2 * j] + stick[2 * j + 1]))
+
+
 @_jit
 def sum_row(row: Any, factor: Any, lanes: Any) -> Any:
     """The sum of row[c] * factor as the device adds it; see `sums.sum_rows`.
@@ -96,10 +103,34 @@ def sum_row(row: Any, factor: Any, lanes: Any) -> Any:
     for s in range(whole):
         add_stick(row[64 * s : 64 * s + 64], factor, lanes)
     if row.size % 64:
-        last = np.zeros(64, np.float32)
-        for c in range(row.size % 64):
-            last[c] = row[64 * whole + c]
-        add_stick(last, factor, lanes)
+        add_stick(_last_stick(row), factor, lanes)
+    return _halved(lanes)
+
+
+@_jit
+def plain_sum_row(row: Any, lanes: Any) -> Any:
+    """`sum_row` with a factor of one."""
+    lanes[:] = 0
+    whole = row.size // 64
+    for s in range(whole):
+        add_plain_stick(row[64 * s : 64 * s + 64], lanes)
+    if row.size % 64:
+        add_plain_stick(_last_stick(row), lanes)
+    return _halved(lanes)
+
+
+@_jit
+def _last_stick(row: Any) -> Any:
+    """What does not fill a stick, with zeros behind it."""
+    last = np.zeros(64, np.float32)
+    rest = row.size % 64
+    last[:rest] = row[row.size - rest :]
+    return last
+
+
+@_jit
+def _halved(lanes: Any) -> Any:
+    """The lanes added by halves until one is left."""
     for j in range(16):
         lanes[j] = rounded(lanes[j] + lanes[j + 16])
     for j in range(8):
@@ -116,7 +147,7 @@ def sum_rows_loop(rows: Any, factor: Any, out: Any) -> None:
     """float32 [rows, n] on the grid -> float32 [rows]: `sum_row` of each."""
     lanes = np.empty(32, np.float32)
     for r in range(rows.shape[0]):
-        out[r] = sum_row(rows[r], factor, lanes)
+        out[r] = plain_sum_row(rows[r], lanes) if factor == 1 else sum_row(rows[r], factor, lanes)
 
 
 @_jit

@@ -11,13 +11,14 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..formats.compiled import decode_loop, rounded, sum_row, sum_rows_loop
+from ..formats.compiled import decode_loop, look_up_loop, plain_sum_row, rounded, sum_rows_loop
 from ..formats.dlfloat import DROPPED_BITS, MAGNITUDE_BITS, MIN_BITS, NAN_WORD, REBIAS
 
 _DROPPED = np.uint32(DROPPED_BITS)
 _REBIAS = np.uint32(REBIAS)
 _NAN_WORD = np.uint32(NAN_WORD)
 _ZERO = np.uint32(0)
+BLOCK = 1024  # words that are looked up at a time: they stay in the first cache
 
 
 def _jit(function: Any) -> Any:
@@ -40,35 +41,63 @@ def word_of(value: Any) -> Any:
 
 
 @_jit
+def words_loop(values: Any, words: Any) -> None:
+    """words[i] = the word of values[i], uint16; values on the grid. 1-D."""
+    for i in range(values.size):
+        words[i] = word_of(values[i])
+
+
+@_jit
 def table_loop(values: Any, table: Any, out: Any) -> None:
-    """out[i] = table[word of values[i]]; values on the grid. 1-D."""
-    for i in range(values.size):
-        out[i] = table[word_of(values[i])]
+    """out[i] = table[word of values[i]]; values on the grid, a table of float32 or of int16 words. 1-D.
+
+    In blocks, the words first and the look-up after: the one is vector code and the other cannot be, and in one loop
+    neither would be.
+    """
+    words = np.empty(BLOCK, np.uint16)
+    for start in range(0, values.size, BLOCK):
+        stop = min(start + BLOCK, values.size)
+        words_loop(values[start:stop], words)
+        look_up_loop(table, words[: stop - start], out[start:stop])
 
 
 @_jit
-def word_table_loop(values: Any, table: Any, out: Any) -> None:
-    """As `table_loop` for a table of int16 words: what values are read back as. 1-D."""
-    for i in range(values.size):
-        out[i] = table[word_of(values[i])]
-
-
-@_jit
-def bias_loop(rows: Any, bias: Any) -> None:
-    """rows[r, c] = round(round(rows[r, c]) + bias[c]), in place."""
+def round_columns_loop(rows: Any, first: int, last: int) -> None:
+    """rows[r, c] = round(rows[r, c]) for columns `first` to `last`, in place."""
     for r in range(rows.shape[0]):
-        for c in range(rows.shape[1]):
-            rows[r, c] = rounded(rounded(rows[r, c]) + bias[c])
+        row = rows[r, first:last]
+        for c in range(row.size):
+            row[c] = rounded(row[c])
 
 
 @_jit
-def bias_table_loop(rows: Any, bias: Any, table: Any) -> None:
-    """As `bias_loop`, then through a table, in place."""
+def add_part_loop(rows: Any, first: int, last: int, part: Any) -> None:
+    """As `round_columns_loop`, of round(rows[r, c]) + round(part[r, c - first])."""
     for r in range(rows.shape[0]):
-        for c in range(rows.shape[1]):
-            rows[r, c] = rounded(rounded(rows[r, c]) + bias[c])
-        for c in range(rows.shape[1]):
-            rows[r, c] = table[word_of(rows[r, c])]
+        row, added = rows[r, first:last], part[r]
+        for c in range(row.size):
+            row[c] = rounded(rounded(row[c]) + rounded(added[c]))
+
+
+@_jit
+def bias_loop(rows: Any, first: int, last: int, bias: Any) -> None:
+    """As `round_columns_loop`, of round(rows[r, c]) + bias[c]."""
+    added = bias[first:last]
+    for r in range(rows.shape[0]):
+        row = rows[r, first:last]
+        for c in range(row.size):
+            row[c] = rounded(rounded(row[c]) + added[c])
+
+
+@_jit
+def bias_table_loop(rows: Any, first: int, last: int, bias: Any, table: Any) -> None:
+    """As `bias_loop`, then through a table."""
+    added, words = bias[first:last], np.empty(last - first, np.uint16)
+    for r in range(rows.shape[0]):
+        row = rows[r, first:last]
+        for c in range(row.size):
+            words[c] = word_of(rounded(rounded(row[c]) + added[c]))
+        look_up_loop(table, words, row)
 
 
 @_jit
@@ -96,8 +125,9 @@ def strided_rows_loop(flat: Any, offset: int, sizes: Any, strides: Any, out: Any
         index = start + r
         first = offset + (index // (one * two)) * strides[0] + (index // two % one) * strides[1]
         first += (index % two) * strides[2]
-        for c in range(out.shape[1]):
-            out[r, c] = rounded(flat[first + c] * factor)
+        source, target = flat[first : first + out.shape[1]], out[r]
+        for c in range(target.size):
+            target[c] = rounded(source[c] * factor)
 
 
 @numba.njit(error_model="numpy", nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc"})
@@ -109,53 +139,41 @@ def _top(row: Any) -> Any:
     return top
 
 
-@numba.njit(error_model="numpy", nogil=True, cache=True)
-def _normalised(row: Any, table: Any, scratch: Any) -> None:
-    """exp, sum and division of what the maximum has been taken from, in place."""
-    for c in range(row.size):
-        row[c] = table[word_of(row[c])]
-    total = sum_row(row, np.float32(1), scratch)
-    for c in range(row.size):
-        row[c] = rounded(row[c] / total)
-
-
-@numba.njit(error_model="numpy", nogil=True, cache=True)
-def _softmax_row(row: Any, table: Any, scratch: Any) -> None:
+@_jit
+def _softmax_row(row: Any, out: Any, table: Any, words: Any, lanes: Any) -> None:
+    """`out` may be `row`; `words`, uint16 [n], and `lanes`, float32 [32], are scratch."""
     top = _top(row)
     for c in range(row.size):
-        row[c] = rounded(row[c] - top)
-    _normalised(row, table, scratch)
+        words[c] = word_of(rounded(row[c] - top))
+    look_up_loop(table, words, out)
+    total = plain_sum_row(out, lanes)
+    for c in range(out.size):
+        out[c] = rounded(out[c] / total)
 
 
 @_jit
 def softmax_loop(scores: Any, table: Any) -> None:
     """Rows of scores -> softmax, in place, each of the five kernels rounding its result (A27). `table`: of exp."""
-    scratch = np.empty(32, np.float32)
-    for r in range(scores.shape[0]):
-        _softmax_row(scores[r], table, scratch)
+    softmax_into_loop(scores, scores, table)
 
 
 @_jit
 def softmax_into_loop(scores: Any, out: Any, table: Any) -> None:
     """As `softmax_loop`, into another array."""
-    scratch = np.empty(32, np.float32)
+    words, lanes = np.empty(scores.shape[1], np.uint16), np.empty(32, np.float32)
     for r in range(scores.shape[0]):
-        row, target = scores[r], out[r]
-        top = _top(row)
-        for c in range(row.size):
-            target[c] = rounded(row[c] - top)
-        _normalised(target, table, scratch)
+        _softmax_row(scores[r], out[r], table, words, lanes)
 
 
 @_jit
 def masked_softmax_loop(scores: Any, mask: Any, table: Any) -> None:
     """As `softmax_loop`, the scores rounded and mask[r % rows of the mask] added first, rounded too."""
-    scratch = np.empty(32, np.float32)
+    words, lanes = np.empty(scores.shape[1], np.uint16), np.empty(32, np.float32)
     for r in range(scores.shape[0]):
         row, extra = scores[r], mask[r % mask.shape[0]]
         for c in range(row.size):
             row[c] = rounded(rounded(row[c]) + extra[c])
-        _softmax_row(row, table, scratch)
+        _softmax_row(row, row, table, words, lanes)
 
 
 @numba.njit(error_model="numpy", nogil=True, cache=True)

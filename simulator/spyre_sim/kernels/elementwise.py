@@ -12,7 +12,7 @@ import torch
 
 from ..formats import decode_table, round_dl16
 from ..graph import DeviceOp, Format
-from . import compiled
+from . import buffers, compiled
 from .numbers import Arithmetic, Tensor, array, contiguous, scaled_copy
 from .parallel import over_rows
 from .registry import kernel
@@ -66,7 +66,7 @@ def unary(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
 
 def through_table(x: Tensor, table: Any) -> Tensor:
     """A table's entry for every value on the grid."""
-    out = torch.empty_like(x)
+    out = buffers.empty_like(x)
     source, target = array(x).reshape(-1), array(out).reshape(-1)
     over_rows(source.size, source.size, lambda rows: compiled.table_loop(source[rows], table, target[rows]))
     return out
@@ -121,7 +121,7 @@ def binary(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
         scaled = scaled_copy(x, y) if isinstance(x, Tensor) and x.shape == op.output.shape else None
         if scaled is not None:
             return scaled
-    out = torch.empty(op.output.shape, dtype=torch.float32)
+    out = buffers.empty(op.output.shape)
     BINARY[op.kernel](_tensor(x), _tensor(y), out=out)
     if "S44" in op.defects:
         flat = out.view(-1)
@@ -135,7 +135,7 @@ def _same(x: Any, y: Any) -> bool:
 
 
 def _fused(name: str, x: Tensor, y: Tensor) -> Tensor:
-    out = torch.empty_like(x)
+    out = buffers.empty_like(x)
     a, b, c = (array(item).reshape(-1) for item in (x, y, out))
     loop = compiled.add_loop if name == "add" else compiled.mul_loop
     over_rows(a.size, a.size, lambda rows: loop(a[rows], b[rows], c[rows]))

@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from ..graph import DeviceOp, Format, Program, Value
-from . import compiled
+from . import buffers, compiled
 from .elementwise import FUNCTIONS, table_of
 from .in_context import is_miscompiled
-from .matmul import raw_product
+from .matmul import product
 from .normalisation import affine, epsilon, is_narrow
 from .numbers import Arithmetic, Tensor, array, contiguous, rows_of
 from .parallel import over_rows
@@ -79,23 +77,24 @@ def find_linear(uses: Uses, op: DeviceOp) -> list[DeviceOp] | None:
 
 
 def build_linear(run: list[DeviceOp]) -> DeviceOp:
-    product, add = run[0], run[1]
+    first, add = run[0], run[1]
     name = run[2].kernel if len(run) > 2 else None
-    inputs = (*product.inputs, _other(add, product.output))
-    return DeviceOp("fused.linear", inputs, run[-1].output, product.site, {"product": product, "function": name})
+    inputs = (*first.inputs, _other(add, first.output))
+    return DeviceOp("fused.linear", inputs, run[-1].output, first.site, {"product": first, "function": name})
 
 
 @kernel("fused.linear")
 def linear(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
-    out = raw_product(arithmetic, op.attributes["product"], inputs[:2])
-    rows, bias = rows_of(out), array(contiguous(inputs[2]))
-    name = op.attributes["function"]
-    if name is None:
-        over_rows(len(rows), rows.size, lambda part: compiled.bias_loop(rows[part], bias))
-    else:
-        table = table_of(name, arithmetic)
-        over_rows(len(rows), rows.size, lambda part: compiled.bias_table_loop(rows[part], bias, table))
-    return out
+    bias, name = array(contiguous(inputs[2])), op.attributes["function"]
+    table = None if name is None else table_of(name, arithmetic)
+
+    def finish(rows: Any, first: int, last: int) -> None:
+        if table is None:
+            compiled.bias_loop(rows, first, last, bias)
+        else:
+            compiled.bias_table_loop(rows, first, last, bias, table)
+
+    return product(arithmetic, op.attributes["product"], inputs[:2], finish)
 
 
 # -- softmax, with the mask and the product before it ----------------------------------------------------------------
@@ -150,16 +149,16 @@ def _rows_repeat(mask: tuple[int, ...], scores: tuple[int, ...]) -> bool:
 
 
 def build_attention(run: list[DeviceOp]) -> DeviceOp:
-    product = run[0]
+    first = run[0]
     add = run[1] if run[1].kernel == "add" else None
-    inputs = (*product.inputs, None if add is None else _other(add, product.output))
-    return DeviceOp("fused.attention", inputs, run[-1].output, product.site, {"product": product})
+    inputs = (*first.inputs, None if add is None else _other(add, first.output))
+    return DeviceOp("fused.attention", inputs, run[-1].output, first.site, {"product": first})
 
 
 @kernel("fused.attention")
 def attention(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     """softmax(round(q @ k^T) + mask), in the memory of the scores."""
-    scores = raw_product(arithmetic, op.attributes["product"], inputs[:2])
+    scores = product(arithmetic, op.attributes["product"], inputs[:2])
     table = table_of("exp", arithmetic)
     mask = inputs[2]
     if mask is None:
@@ -188,7 +187,7 @@ def build_softmax(run: list[DeviceOp]) -> DeviceOp:
 @kernel("fused.softmax")
 def softmax(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     source = contiguous(inputs[0])
-    out = torch.empty_like(source)
+    out = buffers.empty_like(source)
     table = table_of("exp", arithmetic)
     rows, target = rows_of(source), rows_of(out)
 
@@ -221,7 +220,7 @@ def build_layer_norm(run: list[DeviceOp]) -> DeviceOp:
 @kernel("fused.layer_norm")
 def layer_norm(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     x = contiguous(inputs[0])
-    out = torch.empty_like(x)
+    out = buffers.empty_like(x)
     weight, bias = affine(inputs[1], inputs[2], x.shape[-1])
     rows, target = rows_of(x), rows_of(out)
     narrow, eps = is_narrow(arithmetic, Format.DL16), epsilon(arithmetic, op.attributes["scale"])

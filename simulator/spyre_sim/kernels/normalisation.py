@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..graph import DeviceOp, Format
-from . import compiled
+from . import buffers, compiled
 from .numbers import Arithmetic, Tensor, array, contiguous, rows_of
 from .parallel import over_rows
 from .registry import kernel
@@ -17,7 +17,7 @@ from .registry import kernel
 def exx2(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     """E[x] and E[x^2] of each row."""
     rows = rows_of(contiguous(inputs[0]))
-    out = torch.empty(op.output.shape, dtype=torch.float32)
+    out = buffers.empty(op.output.shape)
     target = rows_of(out)
     narrow = is_narrow(arithmetic, op.output.format)
     over_rows(len(rows), rows.size, lambda part: compiled.moments_loop(rows[part], narrow, target[part]))
@@ -32,7 +32,7 @@ def is_narrow(arithmetic: Arithmetic, fmt: Format) -> bool:
 @kernel("layernormscale")
 def layernormscale(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     moments = rows_of(contiguous(inputs[0]))
-    out = torch.empty(op.output.shape, dtype=torch.float32)
+    out = buffers.empty(op.output.shape)
     compiled.norm_scale_loop(moments, epsilon(arithmetic, op), array(out).reshape(-1))
     return out
 
@@ -45,7 +45,7 @@ def epsilon(arithmetic: Arithmetic, op: DeviceOp) -> float:
 @kernel("layernormnorm")
 def layernormnorm(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     x = contiguous(inputs[0])
-    out = torch.empty_like(x)
+    out = buffers.empty_like(x)
     if "S11" in op.defects:
         return out.fill_(arithmetic.number(-0.0013, op.output.format))  # the fused op without its affine operands
     moments, scale = rows_of(contiguous(inputs[1])), array(contiguous(inputs[2])).reshape(-1)

@@ -12,6 +12,7 @@ from ..formats import decode_dl16, encode_dl16, round_dl16
 from ..formats.dlfloat import Rounding
 from ..graph import Format
 from ..stacks import Stack
+from . import buffers
 from .compiled import strided_rows_loop
 from .parallel import over_rows
 
@@ -103,7 +104,7 @@ def scaled_copy(tensor: Tensor, factor: float) -> Tensor | None:
     """round(tensor * factor), contiguous, for a view of up to four dims with a contiguous last one; else None."""
     if tensor.dim() not in (2, 3, 4) or tensor.stride(-1) != 1 or tensor.numel() == 0:
         return None
-    out = torch.empty(tensor.shape, dtype=torch.float32)
+    out = buffers.empty(tensor.shape)
     lead = 4 - tensor.dim()
     sizes = np.array([1] * lead + list(tensor.shape[:-1]), np.int64)
     strides = np.array([0] * lead + list(tensor.stride()[:-1]), np.int64)

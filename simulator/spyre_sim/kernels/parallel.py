@@ -1,13 +1,23 @@
-"""Blocks of rows on several threads: compiled loops and BLAS release the interpreter's lock."""
+"""Blocks of rows on several threads: compiled loops and BLAS release the interpreter's lock.
+
+All threads are the simulator's own. Those of torch wait for their next task by spinning, for milliseconds, and whoever
+wants the same cores in the meantime has fewer of them; so during a run torch works on the one thread that calls it
+(`torch_aside`), and its products are spread over rows, columns or batch by `over_rows` like everything else.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 
+import torch
+
 SMALL = 1 << 15  # elements below which a second thread costs more than it brings
+_THREAD = threading.local()  # `inside`: this thread works on a block
 
 
 def threads() -> int:
@@ -18,20 +28,75 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def over_rows(rows: int, work: int, block: Callable[[slice], object]) -> None:
-    """Call `block(slice of rows)` so that all `rows` are covered; `work`: elements in all, which decides on threads."""
-    count = min(threads(), rows)
-    if count < 2 or work < SMALL:
+def over_rows(rows: int, work: int, block: Callable[[slice], object], step: int = 1) -> None:
+    """Call `block(slice of rows)` so that all `rows` are covered; `work`: elements in all, which decides on threads.
+
+    Slices start at multiples of `step`. Within a block this is a plain call.
+    """
+    steps = -(-rows // step)
+    count = min(threads(), steps)
+    if count < 2 or work < SMALL or getattr(_THREAD, "inside", False):
         block(slice(0, rows))
         return
-    edges = [rows * part // count for part in range(count + 1)]
+    edges = [min(rows, step * (steps * part // count)) for part in range(count + 1)]
     parts = [slice(*pair) for pair in zip(edges[:-1], edges[1:], strict=True)]
-    waiting = [_pool().submit(block, part) for part in parts[1:]]
-    block(parts[0])  # the caller works too
+    pool = _pool(count - 1)
+    waiting = [pool.submit(_inside, block, part) for part in parts[1:]]
+    _inside(block, parts[0])  # the caller works too
     for future in waiting:
         future.result()
 
 
+def _inside(block: Callable[[slice], object], part: slice) -> None:
+    _THREAD.inside = True
+    try:
+        block(part)
+    finally:
+        _THREAD.inside = False
+
+
+@contextmanager
+def torch_aside() -> Iterator[None]:
+    """Torch computes on the calling thread alone; its number of threads is put back at the end."""
+    with _torch_threads(1):
+        yield
+
+
+@contextmanager
+def torch_team() -> Iterator[None]:
+    """Within `torch_aside`: torch may use as many threads as the simulator, for work that only torch can do."""
+    with _torch_threads(threads()):
+        yield
+
+
+@contextmanager
+def _torch_threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    if before == count:
+        yield
+        return
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads(), thread_name_prefix="spyre_sim")
+def _pool(count: int) -> ThreadPoolExecutor:
+    """`count` threads, all running, in each of which torch computes alone."""
+    pool = ThreadPoolExecutor(count, thread_name_prefix="spyre_sim")
+    started = threading.Barrier(count)
+
+    def start(_: int) -> None:
+        torch.set_num_threads(1)
+        started.wait()
+
+    before = torch.get_num_threads()
+    list(pool.map(start, range(count)))
+    torch.set_num_threads(before)  # the number that threads of others begin with
+    return pool
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not come along

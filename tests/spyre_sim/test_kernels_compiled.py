@@ -1,0 +1,163 @@
+"""The compiled loops of the kernels against plain NumPy with a rounding after each step, to the last bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spyre_sim.formats.dlfloat import decode_table, round_dl16_numpy
+from spyre_sim.formats.sums import sum_rows_numpy
+from spyre_sim.kernels import compiled
+from spyre_sim.kernels.elementwise import FUNCTIONS, table_of
+from spyre_sim.kernels.numbers import Arithmetic
+from spyre_sim.stacks import load_stack
+from spyre_sim.transfers import readback_table
+
+ARITHMETIC = Arithmetic(load_stack("2026-06"))
+WIDTHS = (1, 31, 64, 100, 1024, 1500)
+
+
+def rows_of(width: int, seed: int = 0) -> Any:
+    """float32 [9, width] off the grid, with zeros, infinities, not-a-numbers, large and tiny values among them."""
+    random = np.random.default_rng(seed)
+    rows = random.standard_normal((9, width)).astype(np.float32) * np.float32(8)
+    rows[1] *= np.float32(2.0**30)
+    rows[2] *= np.float32(2.0**-33)
+    rows[3, :: max(1, width // 3)] = np.inf
+    rows[4, width // 2] = np.nan
+    rows[5, width // 2] = -np.inf
+    rows[6] = 0.0
+    rows[7] = -0.0
+    return rows
+
+
+def on_grid(width: int, seed: int = 0) -> Any:
+    return round_dl16_numpy(rows_of(width, seed))
+
+
+def same(mine: Any, other: Any) -> bool:
+    """Equal bits; one not-a-number is as good as another."""
+    bits = mine.view(np.uint32) == other.view(np.uint32) if mine.dtype == np.float32 else mine == other
+    return bool(np.all(bits | (np.isnan(mine) & np.isnan(other))))
+
+
+def softmax_numpy(rows: Any) -> Any:
+    table = table_of("exp", ARITHMETIC)
+    with np.errstate(all="ignore"):
+        shifted = round_dl16_numpy(rows - rows.max(-1, keepdims=True))
+        weights = looked_up(shifted, table)
+        return round_dl16_numpy(weights / sum_rows_numpy(weights)[..., None])
+
+
+def looked_up(values: Any, table: Any) -> Any:
+    words = np.empty(values.size, np.uint16)
+    compiled.words_loop(values.reshape(-1), words)
+    return table[words].reshape(values.shape)
+
+
+class TestLookUp:
+    """A function of one operand has a result for each of the 65,536 words."""
+
+    def test_the_word_of_every_value(self) -> None:
+        words = np.empty(1 << 16, np.uint16)
+        compiled.words_loop(decode_table().copy(), words)
+        assert np.array_equal(words, np.arange(1 << 16))
+
+    @pytest.mark.parametrize("name", sorted(FUNCTIONS))
+    def test_every_value_of_a_function(self, name: str) -> None:
+        table, out = table_of(name, ARITHMETIC), np.empty(1 << 16, np.float32)
+        compiled.table_loop(decode_table().copy(), table, out)
+        assert same(out, table)
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+    def test_every_value_on_its_way_to_the_host(self, dtype: str) -> None:
+        table, out = readback_table(dtype, ARITHMETIC.stack), np.empty(1 << 16, np.int16)
+        compiled.table_loop(decode_table().copy(), table, out)
+        assert np.array_equal(out, table)
+
+    @pytest.mark.parametrize("size", [0, 1, compiled.BLOCK - 1, compiled.BLOCK, compiled.BLOCK + 1, 5000])
+    def test_any_number_of_values(self, size: int) -> None:
+        table = table_of("gelufwd", ARITHMETIC)
+        values = np.resize(on_grid(1000).reshape(-1), size)
+        out = np.empty(size, np.float32)
+        compiled.table_loop(values, table, out)
+        assert same(out, looked_up(values, table))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("width", WIDTHS)
+class TestColumns:
+    """What follows a product, on some of its columns; the others stay as they are."""
+
+    def parts(self, width: int) -> tuple[int, int]:
+        return width // 3, width - width // 4
+
+    def check(self, width: int, loop: Any, expected: Any, *operands: Any) -> None:
+        first, last = self.parts(width)
+        mine = rows_of(width)
+        loop(mine, first, last, *operands)
+        other = rows_of(width)
+        other[:, first:last] = expected(other)[:, first:last]
+        assert same(mine, other)
+
+    def test_rounding(self, width: int) -> None:
+        self.check(width, compiled.round_columns_loop, round_dl16_numpy)
+
+    def test_a_further_chunk_of_the_depth(self, width: int) -> None:
+        first, last = self.parts(width)
+        part = rows_of(width, seed=1)
+        given = np.ascontiguousarray(part[:, first:last])
+        self.check(
+            width,
+            compiled.add_part_loop,
+            lambda rows: round_dl16_numpy(round_dl16_numpy(rows) + round_dl16_numpy(part)),
+            given,
+        )
+
+    def test_a_bias(self, width: int) -> None:
+        bias = on_grid(width, seed=1)[0]
+        self.check(width, compiled.bias_loop, lambda rows: round_dl16_numpy(round_dl16_numpy(rows) + bias), bias)
+
+    def test_a_bias_and_a_function(self, width: int) -> None:
+        bias, table = on_grid(width, seed=1)[0], table_of("gelufwd", ARITHMETIC)
+        self.check(
+            width,
+            compiled.bias_table_loop,
+            lambda rows: looked_up(round_dl16_numpy(round_dl16_numpy(rows) + bias), table),
+            bias,
+            table,
+        )
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("width", WIDTHS)
+class TestRows:
+    def test_softmax(self, width: int) -> None:
+        rows, out = on_grid(width), np.empty((9, width), np.float32)
+        table = table_of("exp", ARITHMETIC)
+        compiled.softmax_into_loop(rows, out, table)
+        in_place = rows.copy()
+        compiled.softmax_loop(in_place, table)
+        assert same(out, softmax_numpy(rows))
+        assert same(in_place, out)
+
+    def test_masked_softmax(self, width: int) -> None:
+        rows, mask = rows_of(width), on_grid(width, seed=1)[:3].copy()
+        expected = softmax_numpy(round_dl16_numpy(round_dl16_numpy(rows) + np.tile(mask, (3, 1))))
+        compiled.masked_softmax_loop(rows, mask, table_of("exp", ARITHMETIC))
+        assert same(rows, expected)
+
+    def test_a_sum_without_a_factor(self, width: int) -> None:
+        rows, out = on_grid(width), np.empty(9, np.float32)
+        compiled.sum_rows_loop(rows, np.float32(1), out)
+        assert same(out, sum_rows_numpy(rows))
+
+    def test_a_strided_copy_times_a_factor(self, width: int) -> None:
+        flat = on_grid(width).reshape(-1)
+        sizes, strides = np.array([1, 3, 3], np.int64), np.array([0, width, 3 * width], np.int64)
+        out = np.empty((9, width), np.float32)
+        compiled.strided_rows_loop(flat, 0, sizes, strides, out, np.float32(0.125), 0)
+        expected = flat.reshape(3, 3, width).transpose(1, 0, 2).reshape(9, width) * np.float32(0.125)
+        assert same(out, round_dl16_numpy(expected))
