@@ -55,7 +55,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--deep",
         action="store_true",
-        help="compare module classes, their arguments and attributes, config keys and model types with what is installed",
+        help="compare module classes, what they take and have, config keys and model types with the installed packages",
     )
 
 
