@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from spyre_dsl.cli.reporters import FORMATS, Findings, find_reporter
@@ -117,23 +116,29 @@ def read(paths: Sequence[str]) -> tuple[list[LoadResult], list[OSError]]:
     return results, unreadable
 
 
-def _find(paths: Sequence[str]) -> list[Path | None]:
+def _find(paths: Sequence[str]) -> list[str | None]:
     """The files that the paths stand for; None is standard input. Raises SpyreDslError as ``read`` does."""
     from spyre_dsl.language.loader import find_files
 
-    problems: list[str] = []
-    for path in paths:
-        if path != "-" and not os.path.exists(path):
-            problems.append(f"no such file or folder: {path}{_nearby(path)}")
-        elif path != "-" and os.path.isdir(path) and not find_files([path]):
-            problems.append(f"no adapter files (*.yaml, *.yml) in {path}")
+    problems = [problem for path in paths if path != "-" and (problem := _problem(path)) is not None]
     if problems:
         raise SpyreDslError("\nerror: ".join(problems))
-    files: list[Path | None] = [*find_files(path for path in paths if path != "-")]
+    files: list[str | None] = [*find_files(path for path in paths if path != "-")]
     return [None, *files] if "-" in paths else files
 
 
-def _load(file: Path | None) -> LoadResult:
+def _problem(path: str) -> str | None:
+    """Why there is nothing to lint at a path, if so."""
+    from spyre_dsl.language.loader import adapter_files
+
+    if not os.path.exists(path):
+        return f"no such file or folder: {path}{_nearby(path)}"
+    if os.path.isdir(path) and next(adapter_files(path), None) is None:
+        return f"no adapter files (*.yaml, *.yml) in {path}"
+    return None
+
+
+def _load(file: str | None) -> LoadResult:
     from spyre_dsl.language.loader import load_file
 
     return _read_standard_input() if file is None else load_file(file)
@@ -141,6 +146,8 @@ def _load(file: Path | None) -> LoadResult:
 
 def _nearby(path: str) -> str:
     """The name beside ``path`` that it most likely means."""
+    from pathlib import Path
+
     parent = Path(path).parent
     names = sorted(entry.name for entry in parent.iterdir()) if parent.is_dir() else []
     near = nearest(Path(path).name, names)

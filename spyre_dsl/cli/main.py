@@ -109,7 +109,9 @@ def build_parser(given: Sequence[str]) -> argparse.ArgumentParser:
         epilog="`spyre-dsl COMMAND --help` says more about a command.",
     )
     parser.add_argument("--version", action="version", version=f"spyre-dsl {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    subparsers = parser.add_subparsers(  # named here, or argparse would look up how wide the terminal is to find it
+        prog=parser.prog, dest="command", metavar="COMMAND", required=True, parser_class=_Parser
+    )
     wanted = next((word for word in given if not word.startswith("-")), None)
     if wanted in QUICK:
         gc.disable()

@@ -6,14 +6,16 @@ A code never changes its meaning; a code that is given up is not used again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from spyre_dsl.language.diagnostics import Diagnostic, Related, Severity
 from spyre_dsl.language.records import record
 from spyre_dsl.language.resources import resource
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @record

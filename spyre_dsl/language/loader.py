@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from functools import cache
+from stat import S_ISREG
+from typing import TYPE_CHECKING
 
 from spyre_dsl.language.adapter import Adapter
 from spyre_dsl.language.builder import build
@@ -19,6 +21,9 @@ from spyre_dsl.language.encoding import MAX_BYTES, decode
 from spyre_dsl.language.records import record
 from spyre_dsl.language.schema import validate
 from spyre_dsl.language.source import Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -65,25 +70,47 @@ def load_paths(paths: Iterable[str | Path]) -> list[LoadResult]:
     return [load_file(path) for path in find_files(paths)]
 
 
-def find_files(paths: Iterable[str | Path]) -> list[Path]:
+def find_files(paths: Iterable[str | Path]) -> list[str]:
     """The files that ``paths`` stand for, each once, whatever ways lead to it.
 
     Raises:
         FileNotFoundError: a path does not exist.
     """
-    found: dict[str, Path] = {}
-    for path in map(Path, paths):
-        if path.is_dir():
-            for real, file in _adapter_files(path):
+    found: dict[str, str] = {}
+    real_folder = cache(os.path.realpath)
+    for path in map(_normal, paths):
+        if _is_plain_file(path):
+            folder, name = os.path.split(path)
+            found.setdefault(os.path.join(real_folder(folder), name), path)
+        elif os.path.isdir(path):
+            for real, file in adapter_files(path):
                 found.setdefault(real, file)
-        elif path.exists():
+        elif os.path.exists(path):
             found.setdefault(os.path.realpath(path), path)
         else:
             raise FileNotFoundError(f"no such file or directory: {path}")
     return list(found.values())
 
 
-def _adapter_files(folder: Path) -> Iterator[tuple[str, Path]]:
+def _normal(path: str | Path) -> str:
+    """A path as ``Path`` writes it, which is only asked where it may write another."""
+    written = os.fspath(path)
+    if written and "//" not in written and not written.startswith("./") and "/." not in written and written[-1] != "/":
+        return written
+    from pathlib import Path
+
+    return str(Path(written))
+
+
+def _is_plain_file(path: str) -> bool:
+    """Whether a path is that of a file and no link, so that the file has no other name."""
+    try:
+        return S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def adapter_files(folder: str) -> Iterator[tuple[str, str]]:
     """The files of a folder that are to be read, sorted, each behind its real path.
 
     What the folder's list tells of an entry is not asked for again: a thousand files would be a tenth of a second.
@@ -92,18 +119,18 @@ def _adapter_files(folder: Path) -> Iterator[tuple[str, Path]]:
     with os.scandir(folder) as entries:
         named = sorted((entry.name, entry) for entry in entries if entry.name.endswith(SUFFIXES))
     for name, entry in named:
-        file = folder / name
-        if file.suffix not in SUFFIXES:  # a hidden file without a name
+        if name in SUFFIXES:  # a hidden file without a name
             continue
+        file = name if folder == os.curdir else os.path.join(folder, name)
         if entry.is_file(follow_symlinks=False):
             yield os.path.join(real, name), file
         elif _is_adapter_file(file):
             yield os.path.realpath(file), file
 
 
-def _is_adapter_file(file: Path) -> bool:
+def _is_adapter_file(file: str) -> bool:
     """Whether an odd entry of a folder is read: not pipes, which wait, nor the locks of editors, links to nowhere."""
-    return file.is_file() or (not file.exists() and not file.name.startswith(".#"))
+    return os.path.isfile(file) or (not os.path.exists(file) and not os.path.basename(file).startswith(".#"))
 
 
 def load_file(path: str | Path) -> LoadResult:
@@ -112,6 +139,16 @@ def load_file(path: str | Path) -> LoadResult:
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    return load_bytes(data, str(path))
+    return load_bytes(_read(path), str(path))
+
+
+def _read(path: str | Path) -> bytes:
+    """The first bytes of a file, without the buffers of ``open``, which take longer than the reading."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        data = os.read(file, MAX_BYTES + 1)
+        while len(data) <= MAX_BYTES and (more := os.read(file, MAX_BYTES + 1 - len(data))):
+            data += more
+        return data
+    finally:
+        os.close(file)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
-@cache
 def resource(name: str) -> Path:
     """The path of a file or directory of the product: ``schema/adapter.schema.json``, ``adapters.d``, ``docs``.
 
@@ -18,8 +21,21 @@ def resource(name: str) -> Path:
     Raises:
         FileNotFoundError: neither the clone nor the wheel has it; the message says where it was looked for.
     """
-    places = (_PACKAGE / "_data" / name, _PACKAGE.parent / name)
+    from pathlib import Path  # lint gets by without
+
+    return Path(_find(name))
+
+
+def resource_text(name: str) -> str:
+    """The text of a file of the product; raises as :func:`resource` does."""
+    with open(_find(name), encoding="utf-8") as file:
+        return file.read()
+
+
+@cache
+def _find(name: str) -> str:
+    places = [os.path.join(folder, *name.split("/")) for folder in (f"{_PACKAGE}/_data", os.path.dirname(_PACKAGE))]
     for place in places:
-        if place.exists():
+        if os.path.exists(place):
             return place
     raise FileNotFoundError(f"{name} comes with spyre-dsl and is missing; looked for {places[0]} and {places[1]}")

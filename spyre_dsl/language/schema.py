@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.document import Document, MappingNode, Node, Scalar, SequenceNode, plain
 from spyre_dsl.language.fast_schema import Check, compile_schema
-from spyre_dsl.language.resources import resource
+from spyre_dsl.language.resources import resource_text
 from spyre_dsl.language.source import Source
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MAX_FAULTS = 60
 @cache
 def adapter_schema() -> dict[str, Any]:
     """The schema file, parsed."""
-    schema: dict[str, Any] = json.loads(resource("schema/adapter.schema.json").read_text(encoding="utf-8"))
+    schema: dict[str, Any] = json.loads(resource_text("schema/adapter.schema.json"))
     return schema
 
 

@@ -167,7 +167,7 @@ def test_a_directory_stands_for_its_yaml_files(tmp_path: Path) -> None:
         (tmp_path / name).write_text(SMALL, encoding="utf-8")
     (tmp_path / "deeper.yaml").mkdir()
     files = find_files([tmp_path, tmp_path / "b.yaml", tmp_path / "c.txt"])
-    assert [file.name for file in files] == ["a.yml", "b.yaml", "c.txt"]
+    assert [Path(file).name for file in files] == ["a.yml", "b.yaml", "c.txt"]
     assert [result.source.name for result in load_paths([tmp_path])] == [
         str(tmp_path / "a.yml"),
         str(tmp_path / "b.yaml"),
