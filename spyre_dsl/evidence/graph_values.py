@@ -70,12 +70,15 @@ class GraphValues:
         self._sizes = sizes
         self._leaf = leaf
         self._known: dict[Node, Any] = dict(given)
+        self._numbered = {node.number: value for node, value in given.items() if node.number >= 0}
 
     def node(self, node: Node) -> Any:
         """The value of ``node``, computed from what is given; a deep graph needs no deep stack."""
         pending = [node]
         while pending:
             top = pending[-1]
+            if top not in self._known and top.number in self._numbered:
+                self._known[top] = self._numbered[top.number]  # another node that computes what is given
             missing = [] if top in self._known else [n for n in top.inputs() if n not in self._known]
             if missing and not top.is_leaf:
                 pending.extend(missing)

@@ -79,6 +79,12 @@ TRUE = {
     "a finite mask, but for rows that see nothing": {
         **MASKED, "math": "{exact: {unless: [masked-rows, nonfinite, huge]}}",
     },
+    "a capture that the code before computes twice": {
+        "pattern": "$x * cos($x)",
+        "rewrite": "cos($x) * $x",
+        "inputs": 'x: "float16[3, 5, 64]"',
+        "before": "to(x, float32) * cos(to(x, float32))",
+    },
     "softmax spelt out, for moderate numbers": {
         **SOFTMAX,
         "rewrite": "exp($x) / sum(exp($x), -1, keepdim=true)",

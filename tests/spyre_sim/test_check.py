@@ -192,3 +192,22 @@ class TestWhatFollows:
 
     def test_the_ideal_stack_refuses_nothing(self) -> None:
         assert not refusals(Attention(384, 12), torch.randn(2, 64, 384), stack="ideal")
+
+
+class TestDeadCode:
+    """What nobody reads never reaches the stack (Q2), so it is not refused either."""
+
+    def test_a_mask_that_no_layer_reads(self) -> None:
+        def model(x: torch.Tensor) -> torch.Tensor:
+            here = torch.arange(64)
+            _ = (here[None] <= here[:, None]).to(torch.bool)
+            return x * x
+
+        assert facts(model, half(2, 64)) == []
+
+    def test_the_same_mask_read(self) -> None:
+        def model(x: torch.Tensor) -> torch.Tensor:
+            here = torch.arange(64)
+            return torch.where((here[None] <= here[:, None]).to(torch.bool), x, x * x)
+
+        assert facts(model, half(64, 64))[0] == "N35"
