@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from ..errors import PREFIX
 from ..graph import Format, Value
 from .builder import Builder, dtype_name
@@ -257,14 +259,33 @@ def logical_and(build: Builder, self: Value, other: Value) -> Value:
 def bitwise_and(build: Builder, self: Any, other: Any) -> Value:
     if dtype_name(build.meta.dtype) == "bool" and isinstance(self, Value) and isinstance(other, Value):
         return logical_and(build, self, other)
-    raise Refused("", "not modelled by the simulator: bitwise_and of integers", kind="not_modelled")
+    if not isinstance(self, Value) or not isinstance(other, Value):
+        raise Refused("", "not modelled by the simulator: bitwise_and of an integer and a number", kind="not_modelled")
+    either = on_cpu(build, "bitwise_or", inverted(build, self), inverted(build, other))
+    return inverted(build, either)
 
 
 @lowers("bitwise_not")
 def bitwise_not(build: Builder, self: Value) -> Value:
     if self.dtype == "bool":
         return logical_not(build, self)
-    raise Refused("", "not modelled by the simulator: bitwise_not of integers", kind="not_modelled")
+    return inverted(build, self)
+
+
+def inverted(build: Builder, value: Value) -> Value:
+    """~ of integers: bitwise_xor with -1 on the CPU (9.2)."""
+    return on_cpu(build, "bitwise_xor", value)
+
+
+def on_cpu(build: Builder, name: str, *operands: Value) -> Value:
+    """One of the pieces that the bitwise ops of integers are made of, on the host; of one operand it is x ^ -1."""
+    target = getattr(torch.ops.aten, name).Tensor if len(operands) > 1 else getattr(torch.ops.aten, name).Scalar
+    given = dict(zip(("self", "other"), operands, strict=False)) | ({} if len(operands) > 1 else {"other": -1})
+    shape = torch.broadcast_shapes(*[operand.shape for operand in operands])
+    meta = torch.empty(shape, device="meta", dtype=build.meta.dtype)
+    out: Value = build.on_host(target, given, meta, through_device=True)
+    build.fallback(operands, [out])
+    return out
 
 
 def scaled(build: Builder, value: Value, factor: float) -> Value:

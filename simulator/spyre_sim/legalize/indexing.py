@@ -38,9 +38,7 @@ def embedding(build: Builder, weight: Value, indices: Value, padding_idx: int = 
 
 @lowers("index_select")
 def index_select(build: Builder, self: Value, dim: int, index: Value) -> Value:
-    if dim % len(self.shape):
-        raise Refused("L34", f"not modelled by the simulator: index_select on dim {dim}", kind="not_modelled")
-    return _gather(build, self, index)
+    return _gather_along(build, self, dim % max(len(self.shape), 1), index)
 
 
 @lowers("select")
@@ -69,15 +67,34 @@ def index(build: Builder, self: Value, indices: Sequence[Any]) -> Value:
         )
     if not used[0].shape and build.profile.defect("S58"):
         return _gather(build, self, used[0], build.profile.active("S58"))
-    if indices[0] is None:
-        raise Refused("L34", "not modelled by the simulator: aten.index past the first dim", kind="not_modelled")
     if self.dtype == "bool" or dtype_name(build.meta.dtype) in ("int64", "int32"):
         raise Refused("N35", f"{PREFIX}aten.index.Tensor of a {self.dtype} tensor")
-    return _gather(build, self, used[0])
+    return _gather_along(build, self, [item is not None for item in indices].index(True), used[0])
+
+
+def _gather_along(build: Builder, table: Value, dim: int, rows: Value) -> Value:
+    """Rows along any dim: a copy brings that dim to the front, where a gather can read it, and a view back (L34)."""
+    if dim == 0 or not rows.shape:
+        return _gather(build, table, rows)
+    table = build.operand(table)
+    order = [dim, *(other for other in range(len(table.shape)) if other != dim)]
+    turned = build.view(table, aten.permute.default, order)
+    lanes = build.lanes(table.format)
+    if dim == len(table.shape) - 1 and turned.shape[-1] % lanes:
+        raise Refused(
+            "E4",
+            f"{PREFIX}No supported layout found for stick expression d{dim}. Cannot find alternative layout with"
+            f" size={list(table.shape)} and coordinates={[f'd{other}' for other in order]}",
+        )
+    kernel = "restickify" if dim == len(table.shape) - 1 else "identity"
+    found = _gather(build, build.emit(kernel, [turned], turned.shape, turned.dtype), rows)
+    return build.view(found, aten.permute.default, [order.index(other) for other in range(len(order))])
 
 
 def _gather(build: Builder, table: Value, rows: Value, defects: tuple[str, ...] = ()) -> Value:
     """Rows of dim 0. `table`: [n, ...]; `rows`: integers of any shape."""
+    if len(table.shape) < 2:
+        raise Refused("O12", f"{PREFIX}a gather from a source of rank 1 (#4360): a lane is not addressable")
     _check_index_dtype([rows])
     table, rows = build.operand(table), build.device(rows)
     shape = (*rows.shape, *table.shape[1:])
