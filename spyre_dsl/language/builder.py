@@ -33,9 +33,8 @@ from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.document import MappingNode, Node, Scalar, SequenceNode, plain, resolve
 from spyre_dsl.language.parser import SyntaxProblem, parse_expression, recover_program
-from spyre_dsl.language.scalars import offsets_of
+from spyre_dsl.language.scalars import offsets_of, verbatim_at
 from spyre_dsl.language.source import Source
-from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Broken, Expression, Name, Program, Span, walk
 
 DTYPES = (
@@ -123,7 +122,8 @@ class _Builder:
 
     def parse(self, node: Scalar) -> Expression:
         try:
-            return parse_expression(node.value, offsets_of(node, self.source.text))
+            base = verbatim_at(node, self.source.text)
+            return parse_expression(node.value, offsets_of(node, self.source.text) if base is None else base)
         except SyntaxProblem as problem:
             self.syntax_problem(problem)
             return Broken(node.span)
@@ -212,13 +212,20 @@ class _Builder:
         if not value.usable or isinstance(value, MappingNode):
             return None
         if isinstance(value, SequenceNode):
-            values = tuple(resolve(item) for item in value.items if isinstance(item, Scalar))
-            return ConfigClause(key.value, values, None, value.span, key.span)
-        if value.value[:1] not in ("<", ">", "=", "!"):
+            scalars = [item for item in value.items if isinstance(item, Scalar)]
+            for item in scalars:
+                if _COMPARISON.fullmatch(item.value):
+                    label = "write it alone, without brackets, or under `where`"
+                    self.report("SD209", item.span, "a comparison does not stand in a list", label)
+            return ConfigClause(key.value, tuple(resolve(item) for item in scalars), None, value.span, key.span)
+        if value.value[:1] not in ("<", ">", "=", "!") and value.value[:2] != "~=":
             return ConfigClause(key.value, (resolve(value),), None, value.span, key.span)
         comparison = _COMPARISON.fullmatch(value.value)
         if comparison is None:
-            self.report("SD108", value.span, f"`{value.value[:60]}` is not a comparison", 'such as "< 64"')
+            from spyre_dsl.language.text_hints import comparison_hint
+
+            label, suggestion = comparison_hint(key.value, value.value)
+            self.report("SD108", value.span, f"`{value.value[:60]}` is not a comparison", label, suggestion)
             return None
         operator, number = comparison.groups()
         return ConfigClause(key.value, (), (operator, float(number)), value.span, key.span)
@@ -303,26 +310,32 @@ class _Builder:
 
     def input(self, name: Scalar, value: Node) -> TestInput:
         """The input; one that cannot be read is an empty float32, so that its name at least is known."""
-        stand_in = TestInput(name.value, "float32", (0,), span=value.span)
+        return self.read_input(name, value) or TestInput(name.value, "float32", (0,), span=value.span)
+
+    def read_input(self, name: Scalar, value: Node) -> TestInput | None:
         if not isinstance(value, Scalar) or not value.usable:
-            return stand_in
+            return None
         parts = _INPUT.fullmatch(value.value)
         if parts is None:
-            self.report("SD108", value.span, f"`{value.value[:60]}` is not an input", "such as `float16[4, 64]`")
-            return stand_in
+            from spyre_dsl.language.text_hints import input_hint
+
+            label, wanted = input_hint(value.value)
+            self.report("SD108", value.span, f"`{value.value[:60]}` is not an input", label, wanted)
+            return None
         dtype = parts["dtype"]
-        offsets = offsets_of(value, self.source.text)
         if dtype not in DTYPES:
-            wanted = nearest(dtype, DTYPES)
+            from spyre_dsl.language.text_hints import dtype_meant
+
+            wanted = dtype_meant(dtype, DTYPES)
             label = f"did you mean `{wanted}`?" if wanted else f"known are {', '.join(DTYPES)}"
-            self.report("SD104", offsets.span(*parts.span("dtype")), f"unknown dtype `{dtype[:60]}`", label, wanted)
-            return stand_in
+            span = offsets_of(value, self.source.text).span(*parts.span("dtype"))
+            self.report("SD104", span, f"unknown dtype `{dtype[:60]}`", label, wanted)
+            return None
         sizes = [_SIZE.fullmatch(size) for size in parts["shape"].split(",")] if parts["shape"].strip() else []
         if not all(sizes):
-            self.report(
-                "SD108", offsets.span(*parts.span("shape")), "a shape is a list of whole numbers", "such as `4, 64`"
-            )
-            return stand_in
+            span = offsets_of(value, self.source.text).span(*parts.span("shape"))
+            self.report("SD108", span, "a shape is a list of whole numbers", "such as `4, 64`")
+            return None
         shape = tuple(int(size[1]) for size in sizes if size is not None)
         return TestInput(name.value, dtype, shape, parts["parameter"] is not None, value.span)
 

@@ -91,7 +91,7 @@ class Composer:
     def read_events(self) -> None:
         """Puts together what the parser says, event by event.
 
-        Nearly all events are scalars without an anchor or a tag, every other one of them a key; those are dealt with
+        Nearly all events are scalars without an anchor or a tag, each a key or the value of one; those are dealt with
         here, since calls would be half of the time that they take.
         """
         get_event = _Loader(self.text).get_event
@@ -112,8 +112,16 @@ class Composer:
                 handlers[kind](event)
                 continue
             node = Scalar(event.value, event.style or "", event.start_mark.index, event.end_mark.index)
-            if stack and keys[-1] is None and type(stack[-1]) is MappingNode:
+            parent = stack[-1] if stack else None
+            if type(parent) is not MappingNode:
+                add(node)
+            elif (key := keys[-1]) is None:
                 keys[-1] = node
+            elif node.value and type(key) is Scalar and is_plain_key(key, parent):
+                keys[-1] = None
+                parent.entries[key.value] = (key, node)
+                parent.size += 1
+                parent.end = node.end
             else:
                 add(node)
 
@@ -216,9 +224,8 @@ class Composer:
             if joined is not None:
                 if not is_open(joined):
                     self.cut_at_comma(joined, "{}")
-            elif type(key) is Scalar and (name := key.value) not in parent.entries and name not in WORDS \
-                    and (key.style or name[0].isalpha()):  # fmt: skip
-                parent.entries[name] = (key, node)
+            elif type(key) is Scalar and is_plain_key(key, parent):
+                parent.entries[key.value] = (key, node)
             else:
                 self.odd_key(parent, key, node)
         parent.size += node.size
@@ -228,6 +235,8 @@ class Composer:
 
     def cut_at_comma(self, value: Scalar, brackets: str) -> None:
         """A value that was put together again: this once it is clear what was meant."""
+        if value.value[0] in "“”„‘’":
+            return  # those were to be the quotes; the parser of expressions says so
         message = f"inside `{brackets}` a value that contains a comma must be quoted"
         written = quoted(value.value)
         label = f"write {written}" if written is not None else "quote it"
@@ -257,6 +266,12 @@ class Composer:
                 kept.usable = False
             related = (Related("the first time", self.source, first.span),)
             self.report("SD007", key.start, key.end, f"key `{data[:60]}` is given twice", "the second time", related)
+
+
+def is_plain_key(key: Scalar, mapping: MappingNode) -> bool:
+    """Whether a key is a text beyond doubt, and the first of its name."""
+    name = key.value
+    return name not in mapping.entries and name not in WORDS and (key.style != "" or name[0].isalpha())
 
 
 def _ignore(event: Any) -> None:

@@ -32,7 +32,7 @@ def explain(faults: Sequence[ValidationError], document: Document, source: Sourc
     """The diagnostics for ``faults`` in a document with a root, each once; what is wrong is marked as not usable."""
     assert document.root is not None
     account = _Account(document.root, source, document.complete)
-    for fault in faults:
+    for fault in sorted(faults, key=lambda fault: fault.validator == "dependencies"):  # asked last: see there
         for leaf in _leaves(fault):
             account.add(leaf)
     return account.diagnostics
@@ -132,6 +132,8 @@ class _Account:
         if data is None:
             return ("write `none`" if expression and text else "a value is missing here"), None
         if isinstance(data, (list, dict)) and "string" in wanted:
+            if not expression and isinstance(data, dict) and data and self.key is not None:
+                return f"keys of a nested config are written with dots: `{self.key.value}.{next(iter(data))}`", None
             shown = "a list" if isinstance(data, list) else "a mapping"
             if text[:1] in "[{" and one_line:
                 return f"YAML reads brackets as {shown}: quote the value", f"'{text}'" if "'" not in text else None
@@ -211,9 +213,10 @@ class _Account:
             self.report("SD105", key.span, message, f"drop this or `{present[0]}`", None, related)
 
     def _dependencies(self, fault: ValidationError) -> None:
+        """What a key needs beside it; nothing for a key that another one excludes, which is known by now."""
         for name, needs in fault.validator_value.items():
             key = self.mapping().key(name)
-            if key is None or not isinstance(needs, list):
+            if key is None or not isinstance(needs, list) or not self.mapping().entries[name][1].usable:
                 continue
             for needed in needs:
                 if self.mapping().key(needed) is None and self.complete:
@@ -239,8 +242,11 @@ class _Account:
         values = [branch["const"] for branch in branches if "const" in branch]
         if isinstance(self.node, Scalar) and self.node.value:
             wanted = nearest(self.node.value, values)
-            qualified = nearest(self.node.value, [name for branch in branches for name in branch.get("properties", ())])
-            label = f"did you mean `{wanted}`?" if wanted else f"known are {', '.join(values)}"
+            keys = [name for branch in branches for name in branch.get("properties", ())]
+            qualified = nearest(self.node.value, keys)
+            further = [f"`{name}` with a mapping below it" for name in keys]
+            known = ", ".join(dict.fromkeys([*(f"`{value}`" for value in values), *further]))
+            label = f"did you mean `{wanted}`?" if wanted else f"known {'are' if ', ' in known else 'is only'} {known}"
             if wanted is None and qualified is not None:
                 label = f"`{qualified}` is a key, with what it needs in a mapping below it"
             self.report(

@@ -184,6 +184,9 @@ def _method(scene: Scene) -> Slip | None:
     if scene.kind != BAD or scene.value != "." or scene.before is None:
         return None
     name = re.match(r"[A-Za-z_]\w*", scene.text[scene.token[3] :])
+    if name is None and scene.text.startswith("...", scene.token[2]):
+        message = "there is no `...`"
+        return Slip(scene.token[2], scene.token[2] + 3, message, "a part of a tensor is `slice(x, dim, start, end)`")
     if name is None:
         return scene.slip("a name is missing behind the dot", "write an attribute, or drop the dot")
     end = scene.token[3] + name.end()
@@ -278,7 +281,8 @@ def _let(scene: Scene) -> Slip | None:
         if not scene.wants_value and not scene.open_brackets():
             return scene.slip(f"`{scene.value}` behind `return`", "`return` is the last statement of a program")
     if scene.kind == END and "RETURN" in scene.expected:
-        return Slip(scene.token[2], scene.token[2], "the program has no `return`", "its last line is `return ...`")
+        end = len(scene.text.rstrip())
+        return Slip(end, end, "the program has no `return`", "its last line is `return ...`")
     return None
 
 
@@ -344,6 +348,14 @@ def _no_else(scene: Scene) -> Slip | None:
     return Slip(opening[2], opening[3], "this `if` has no `else`", "a choice is written `a if condition else b`")
 
 
+def _plain_number(written: str) -> str | None:
+    """A number of Python's that is none here (``0x10``, ``1_000``), in digits."""
+    try:
+        return str(int(written, 0))
+    except ValueError:
+        return None
+
+
 def _second_value(scene: Scene) -> Slip | None:
     """Two values side by side: a comma or an operator is missing between them."""
     before = scene.before
@@ -355,12 +367,10 @@ def _second_value(scene: Scene) -> Slip | None:
             before[2], scene.token[3], f"the capture `{before[1]}` cannot be called", "only named functions can"
         )
     if before[0] == "NUMBER" and before[3] == scene.token[2]:
-        return Slip(
-            before[2],
-            scene.token[3],
-            f"`{before[1]}{scene.value}` is no number and no name",
-            f"write `{before[1]} * {scene.value}`",
-        )
+        written = before[1] + scene.value
+        mended = _plain_number(written) or f"{before[1]} * {scene.value}"
+        sure = mended if _plain_number(written) or scene.kind == "NAME" else None
+        return Slip(before[2], scene.token[3], f"`{written}` is no number and no name", f"write `{mended}`", sure)
     if "COMMA" in scene.expected:
         return scene.slip(f"a comma or an operator is missing before `{scene.value}`", "separate arguments with commas")
     return scene.slip(

@@ -16,6 +16,14 @@ MAX_UNKNOWN = 60
 
 Schema = dict[str, Any]
 
+_OTHER_NAMES = {
+    "args": "arguments", "kwargs": "arguments", "params": "parameters", "expected": "after", "pattern": "match",
+    "replace": "rewrite", "replacement": "rewrite", "guard": "where", "condition": "where", "if": "where",
+    "class": "module", "description": "summary", "title": "summary", "reason": "summary", "facts": "evidence",
+    "type": "kind", "id": "adapter", "count": "sites",
+}  # fmt: skip
+"""What a key is called elsewhere."""
+
 
 def mend(root: Node, schema: Schema, source: Source) -> list[Diagnostic]:
     """Reports every unknown key below ``root`` and renames, moves or drops it in place."""
@@ -101,7 +109,10 @@ class _Walk:
             self.report(key, f"it belongs to {self.describe(outer)}: check the indentation")
             outer.node.entries[key.value] = (key, value)
             return
+        other_name = _OTHER_NAMES.get(key.value.lower(), "")
         wanted = nearest(key.value, [name for name in here.properties() if here.lacks(name)])
+        if wanted is None and here.lacks(other_name):
+            wanted = other_name
         if wanted is None and only_missing is not None and self.fits(value, only_missing):
             wanted = only_missing
         if wanted is not None:
@@ -113,11 +124,28 @@ class _Walk:
         if given is not None:
             self.report(key, f"did you mean `{given}`? It is given already")
             return
-        inner = self.owners_below(key.value)
-        if inner:
-            self.report(key, f"it belongs under {_either(inner)}")
-            return
+        for level in reversed(self.levels):
+            owners = self.owners_below(level, key.value)
+            if owners:
+                self.report(key, f"it belongs under {_either(owners)}")
+                self.move_down(level, owners, key, value)
+                return
         self.report(key, f"known here: {', '.join(here.properties())}")
+
+    def move_down(self, level: _Level, owners: list[str], key: Scalar, value: Node) -> None:
+        """Puts a key under the one that it belongs under, where it can be told which that is."""
+        missing = [owner for owner in owners if level.node.key(owner) is None]
+        present = [owner for owner in owners if owner not in missing]
+        chosen = missing if len(missing) == 1 else present
+        if len(chosen) != 1:
+            return
+        if missing:
+            made = MappingNode({key.value: (key, value)}, key.start, value.end)
+            level.node.entries[chosen[0]] = (Scalar(chosen[0], "", key.start, key.end), made)
+            return
+        owner = level.node.get(chosen[0])
+        if isinstance(owner, MappingNode) and owner.key(key.value) is None:
+            owner.entries[key.value] = (key, value)
 
     def fits(self, value: Node, key: str) -> bool:
         """Whether a value has the kind that ``key`` wants, so that the one can have been meant for the other."""
@@ -126,10 +154,10 @@ class _Walk:
         kind = schema.get("type", "scalar")
         return kinds[type(value)] == (kind if kind in ("object", "array") else "scalar")
 
-    def owners_below(self, key: str) -> list[str]:
-        """The keys of this mapping under which ``key`` is known."""
+    def owners_below(self, level: _Level, key: str) -> list[str]:
+        """The keys of a mapping under which ``key`` is known."""
         owners = []
-        for name, schema in self.levels[-1].properties().items():
+        for name, schema in level.properties().items():
             inner = self.resolve(schema, MappingNode({}, 0, 0))
             if key in inner.get("properties", {}):
                 owners.append(name)

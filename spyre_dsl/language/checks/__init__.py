@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "calls", "names", "facts", "division", "guards", "patterns", "duplicates", "coverage", "requires", "blocks",
-    "rule_set",
+    "scopes", "rule_set",
 )  # fmt: skip
 """The modules that hold the checks, in the order in which they run."""
 

@@ -42,6 +42,6 @@ def _check_arguments(view: AdapterView, rewrite: UseRewrite, parameters: tuple[s
             message = f"`{rewrite.block}` has no argument `{argument.name}`"
             yield view.diagnose("SD204", message, argument.span, label=label, suggestion=near)
     missing = [f"`{name}`" for name in parameters if name not in given]
-    if missing and set(given) <= set(parameters):
+    if missing and set(given) <= set(parameters) and not view.damaged(rewrite.span):
         message = f"`{rewrite.block}` lacks its argument{'s' if len(missing) > 1 else ''} {' and '.join(missing)}"
         yield view.diagnose("SD205", message, place_of(view, rewrite.block, rewrite.span), label="add `arguments`")

@@ -20,6 +20,8 @@ def check_fact_ids(view: AdapterView) -> Iterator[Diagnostic]:
         if fact not in known:
             near = _nearest(fact)
             label = f"did you mean `{near}`?" if near else "an id is a letter and a number, such as S51"
+            if near is None and "," in fact:
+                label = "each id is an item of its own, without quotes around all of them"
             span = place_of(view, fact, view.adapter.gap.span)
             yield view.diagnose("SD210", f"unknown fact `{fact}`", span, label=label, suggestion=near)
 

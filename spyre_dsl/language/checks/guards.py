@@ -7,9 +7,11 @@ from functools import lru_cache
 
 from spyre_dsl.language.checks.division import divides_by_zero
 from spyre_dsl.language.checks.registry import file_check
-from spyre_dsl.language.checks.view import AdapterView, RuleView
+from spyre_dsl.language.checks.view import GUARD, AdapterView, Place, RuleView
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.guards import always, satisfiable
+from spyre_dsl.language.kinds import ARTICLES, kind_of
+from spyre_dsl.language.syntax import Conditional, Expression, Logical, Unary
 from spyre_dsl.language.terms import Host, Term, Terms, TooLarge
 
 
@@ -26,7 +28,7 @@ def check_guards(view: AdapterView) -> Iterator[Diagnostic]:
 
 def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
     terms: list[Term] = []
-    guards = tuple(place for place in rule.guards if not place.broken and not divides_by_zero(place))
+    guards = tuple(place for place in rule.guards if _can_be_judged(place))
     for place in guards:
         try:
             term = Terms().build(place.expression, "any")
@@ -48,6 +50,38 @@ def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
             message = "this guard never holds together with those before it"
             yield view.diagnose("SD304", message, span, label="contradicts an earlier guard", related=related)
             return
+
+
+def _can_be_judged(place: Place) -> bool:
+    """Whether a guard has a value, which is true or false."""
+    return not place.broken and not divides_by_zero(place) and next(_not_truths(place), None) is None
+
+
+@file_check("SD206")
+def check_truths(view: AdapterView) -> Iterator[Diagnostic]:
+    """What must be true or false is: guards, ``expires``, and the parts of ``and``, ``or``, ``not`` and ``if``."""
+    for place in view.places:
+        for node, what in _not_truths(place):
+            found = ARTICLES[kind_of(node, place.names)]
+            label = (
+                "compare it with something" if what != "`expires`" else 'such as stack.supports("aten.pow", float16)'
+            )
+            yield view.diagnose("SD206", f"{what} is true or false, not {found}", node.span, label=label)
+
+
+def _not_truths(place: Place) -> Iterator[tuple[Expression, str]]:
+    """Expressions that are to be true or false, and are of another kind, with what they are called."""
+    asked: list[tuple[Expression, str]] = []
+    if place.role == GUARD or place.what == "`expires`":
+        asked.append((place.expression, "a guard" if place.role == GUARD else place.what))
+    for node in place.by_type.get(Logical, ()):
+        asked += [(side, f"each side of `{node.operator}`") for side in (node.left, node.right)]
+    for node in place.by_type.get(Conditional, ()):
+        asked.append((node.condition, "the condition of `if`"))
+    for node in place.by_type.get(Unary, ()):
+        if node.operator == "not":
+            asked.append((node.operand, "what `not` turns round"))
+    return (entry for entry in asked if kind_of(entry[0], place.names) not in ("bool", "any", "tensor"))
 
 
 @lru_cache(maxsize=4096)

@@ -61,7 +61,7 @@ def check_config_keys(view: AdapterView) -> Iterator[Diagnostic]:
     for rule in view.rules:
         model_types = _model_types(rule.rule)
         for clause in rule.rule.match.config:
-            if not is_private(clause.key.split(".")):  # SD208
+            if not is_private(clause.key.split(".")) and not clause.key.startswith("config."):  # SD208
                 yield from _check_key(view, clause.key, clause.key_span, model_types)
         if isinstance(rule.rule.rewrite, ConfigRewrite):
             for value in rule.rule.rewrite.values:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -11,6 +12,8 @@ from spyre_dsl.language.adapter import (
     Let,
     OpRewrite,
     ParametersRewrite,
+    Rewrite,
+    Rule,
 )  # fmt: skip
 from spyre_dsl.language.checks.patterns import VALUES
 from spyre_dsl.language.checks.registry import file_check
@@ -40,7 +43,18 @@ def check_names(view: AdapterView) -> Iterator[Diagnostic]:
             if name.name not in WORDS and name.name not in place.names and (id(place.rule), name.name) not in reported:
                 if place.rule is not None:
                     reported.add((id(place.rule), name.name))
-                yield _unknown_name(view, place, name)
+                if place.role != REWRITE or place.rule is None or not _lets_hidden(view, place.rule):
+                    yield _unknown_name(view, place, name)
+
+
+def _lets_hidden(view: AdapterView, rule: Rule) -> bool:
+    """Whether a ``let`` of the rule, or all, could not be read: what they define is then not known."""
+    text = view.source.text
+    inside = (d for d in view.damage if rule.span.start <= d.start and d.end <= rule.span.end)
+    return any(
+        text[d.start : d.end] == "let" or re.search(r"\blet[\"']?[ ]*:\s*$", text[rule.span.start : d.start])
+        for d in inside
+    )
 
 
 def _unknown_name(view: AdapterView, place: Place, name: Name) -> Diagnostic:
@@ -53,7 +67,8 @@ def _unknown_name(view: AdapterView, place: Place, name: Name) -> Diagnostic:
     elif later := _defined_later(place, name):
         suggestion, label = None, f"`{later}` is defined only after this"
     else:
-        near = nearest(name.name, [*place.names, *captures, *WORDS])
+        alone = ("unchanged",) if place.what == "`after`" and name is place.expression else ()
+        near = nearest(name.name, [*place.names, *captures, *WORDS, *alone])
         suggestion = f"${near}" if near in captures and near not in place.names else near
         label = f"did you mean `{suggestion}`?" if suggestion else _what_is_known(place)
     return view.diagnose("SD207", message, name.span, label=label, suggestion=suggestion)
@@ -105,6 +120,10 @@ def check_asked_config_keys(view: AdapterView) -> Iterator[Diagnostic]:
         for clause in rule.match.config:
             if is_private(clause.key.split(".")):
                 yield _private(view, clause.key, clause.key_span)
+            elif clause.key.startswith("config."):
+                near = clause.key.removeprefix("config.")
+                message = "a key of the config is written without `config.`"
+                yield view.diagnose("SD208", message, clause.key_span, label=f"write `{near}`", suggestion=near)
 
 
 def is_private(path: Sequence[str]) -> bool:
@@ -161,7 +180,7 @@ def check_wildcards_and_test_captures(view: AdapterView) -> Iterator[Diagnostic]
                     "SD209", message, wildcard.span, label="name it in the pattern with `$` and use that"
                 )
         if place.rule is None:
-            for capture in place.captures:
+            for capture in {capture.name: capture for capture in reversed(place.captures)}.values():
                 message = f"`${capture.name}` is a capture, and {place.what} belongs to no match"
                 known = place.names is not None and capture.name in place.names
                 label = f"write `{capture.name}`" if known else "only rules have captures"
@@ -273,12 +292,19 @@ def check_unused_lets(view: AdapterView) -> Iterator[Diagnostic]:
     """A ``let`` that nothing reads."""
     for rule in view.rules:
         rewrite = rule.rule.rewrite
-        if not isinstance(rewrite, (OpRewrite, ParametersRewrite)) or not rewrite.let or rule.broken:
-            continue
-        read = {name.name for place in rule.places for name in place.bare_names}
-        for let in rewrite.let:
-            if let.name not in read and not _let_meant(rule, let.name, [let.name for let in rewrite.let]):
-                yield view.diagnose("SD307", f"`let {let.name}` is never used", let.span, label="remove it")
+        lets = [] if rule.broken else _lets(rewrite)
+        read = {name.name for place in rule.places for name in place.bare_names} if lets else set()
+        for name, span in lets:
+            if name not in read and not _let_meant(rule, name, [name for name, _ in lets]):
+                yield view.diagnose("SD307", f"`let {name}` is never used", span, label="remove it")
+
+
+def _lets(rewrite: Rewrite) -> list[tuple[str, Span]]:
+    """The names that a rewrite defines, with where it does."""
+    if isinstance(rewrite, (OpRewrite, ParametersRewrite)):
+        return [(let.name, let.span) for let in rewrite.let]
+    bindings = rewrite.program.bindings if isinstance(rewrite, ForwardRewrite) else ()
+    return [(binding.name, binding.name_span) for binding in bindings]
 
 
 def _let_meant(rule: RuleView, name: str, lets: list[str]) -> bool:
