@@ -33,7 +33,7 @@ from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.document import MappingNode, Node, Scalar, SequenceNode, plain, resolve
 from spyre_dsl.language.parser import SyntaxProblem, parse_expression, recover_program
-from spyre_dsl.language.scalars import offsets_of
+from spyre_dsl.language.scalars import offsets_of, verbatim_at
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Broken, Expression, Name, Program, Span, walk
 
@@ -122,7 +122,8 @@ class _Builder:
 
     def parse(self, node: Scalar) -> Expression:
         try:
-            return parse_expression(node.value, offsets_of(node, self.source.text))
+            base = verbatim_at(node, self.source.text)
+            return parse_expression(node.value, offsets_of(node, self.source.text) if base is None else base)
         except SyntaxProblem as problem:
             self.syntax_problem(problem)
             return Broken(node.span)

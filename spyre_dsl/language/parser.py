@@ -6,7 +6,7 @@ The grammar is ``expressions.lark``. Spans of nodes are offsets in the file: the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from spyre_dsl.language.automaton import END, Token, Unexpected, run, tokenize
 from spyre_dsl.language.reductions import ACTIONS, SyntaxProblem
@@ -33,9 +33,9 @@ def parse_expression(text: str, offsets: OffsetMap | int = 0) -> Expression:
     Raises:
         SyntaxProblem: the text is no expression, or too long (``MAX_LENGTH``), or too deep (``MAX_DEPTH``).
     """
-    where = _map(offsets)
-    _refuse_long(text, where)
-    tree: Expression = _run(text, "expression", where)
+    if len(text) > MAX_LENGTH:
+        _refuse_long(text, _map(offsets))
+    tree: Expression = _run(text, "expression", offsets)
     return tree
 
 
@@ -45,9 +45,9 @@ def parse_program(text: str, offsets: OffsetMap | int = 0) -> Program:
     Raises:
         SyntaxProblem: as :func:`parse_expression`, at the first mistake.
     """
-    where = _map(offsets)
-    _refuse_long(text, where)
-    tree: Program = _run(text, "program", where)
+    if len(text) > MAX_LENGTH:
+        _refuse_long(text, _map(offsets))
+    tree: Program = _run(text, "program", offsets)
     return tree
 
 
@@ -101,10 +101,9 @@ def _map(offsets: OffsetMap | int) -> OffsetMap:
     return OffsetMap.shift(offsets) if isinstance(offsets, int) else offsets
 
 
-def _refuse_long(text: str, where: OffsetMap) -> None:
-    if len(text) > MAX_LENGTH:
-        message = f"the expression has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
-        raise SyntaxProblem(where.span(0, 1), message, "starts here", limit=True)
+def _refuse_long(text: str, where: OffsetMap) -> NoReturn:
+    message = f"the expression has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
+    raise SyntaxProblem(where.span(0, 1), message, "starts here", limit=True)
 
 
 def _placed(text: str, where: OffsetMap, tokens: list[Token] | None) -> list[Token]:
@@ -117,19 +116,19 @@ def _place(where: OffsetMap, start: int, end: int) -> tuple[int, int]:
     return span.start, span.end
 
 
-def _run(text: str, start: str, where: OffsetMap, tokens: list[Token] | None = None) -> Any:
+def _run(text: str, start: str, offsets: OffsetMap | int, tokens: list[Token] | None = None) -> Any:
     """The tree of ``start`` over ``tokens`` (offsets in ``text``), or over the whole text."""
-    base = where.base
+    base = offsets if isinstance(offsets, int) else offsets.base
     try:
         if base is not None and tokens is None:
             tree = parse(text, base, start)
         else:
-            tree = run(_placed(text, where, tokens), start, ACTIONS)
+            tree = run(_placed(text, _map(offsets), tokens), start, ACTIONS)
     except Unexpected as unexpected:
         from spyre_dsl.language.syntax_hints import explain  # only needed when something is wrong
 
         slip = explain(text, tokens or tokenize(text), unexpected.position, unexpected.expected(), start)
-        span = where.span(slip.start, slip.end)
+        span = _map(offsets).span(slip.start, slip.end)
         raise SyntaxProblem(span, slip.message, slip.label, slip.suggestion) from None
     if len(text) > MAX_DEPTH:
         _refuse_deep(tree)

@@ -68,16 +68,22 @@ def offsets_of(scalar: Scalar, text: str) -> OffsetMap:
     Raises:
         ValueError: the scalar's value is not what YAML makes of the text at its place.
     """
+    base = verbatim_at(scalar, text)
+    if base is not None:
+        return OffsetMap.shift(base)
     if not scalar.style:
-        if text.startswith(scalar.value, scalar.start):
-            return OffsetMap.shift(scalar.start)
         return _plain(scalar, text)
-    if scalar.style in "'\"":
-        length = len(scalar.value)
-        if length == scalar.end - scalar.start - 2 and text.startswith(scalar.value, scalar.start + 1):
-            return OffsetMap.shift(scalar.start + 1)
-        return _quoted(scalar, text)
-    return _block(scalar, text)
+    return _quoted(scalar, text) if scalar.style in "'\"" else _block(scalar, text)
+
+
+def verbatim_at(scalar: Scalar, text: str) -> int | None:
+    """Where the value of a scalar stands in the file ``text`` as it is, which nearly all do; None if it does not."""
+    start = scalar.start
+    if not scalar.style:
+        return start if text.startswith(scalar.value, start) else None
+    if scalar.style in "'\"" and len(scalar.value) == scalar.end - start - 2:
+        return start + 1 if text.startswith(scalar.value, start + 1) else None
+    return None
 
 
 _FOLD = re.compile(r"(?<! )[ ]*\n[ \n]*")  # the look-behind keeps the search linear in long runs of blanks

@@ -73,12 +73,14 @@ def _triggers(rules: Sequence[RuleTerms], effort: Effort) -> dict[RuleTerms, lis
     """Which rules each rule can set off."""
     roots, insides = TermIndex[RuleTerms](), TermIndex[tuple[RuleTerms, App]]()
     nested: list[tuple[RuleTerms, App]] = []
+    looked_for = {outermost.op for rule in rules if isinstance(outermost := _outermost(rule), App)}
     for rule in rules:
         roots.add(rule.demands, rule)
         for part in list(subterms(rule.pattern))[1:]:
             if isinstance(part, App):
-                insides.add(demands(part), (rule, part))
                 nested.append((rule, part))
+                if part.op in looked_for:
+                    insides.add(demands(part), (rule, part))
     return {rule: list(_set_off(rule, roots, insides, nested, effort)) for rule in rules}
 
 
@@ -92,7 +94,7 @@ def _set_off(
     result = rule.result
     assert result is not None
     done: set[int] = set()
-    outermost = expanded(uncopied(result))
+    outermost = _outermost(rule)
     if isinstance(outermost, App):
         nested = insides.candidates(demands(outermost)) if insides.has_root(outermost.op) else ()
     elif not isinstance(outermost, Var):
@@ -109,6 +111,12 @@ def _set_off(
     for other, places in matched.items():
         if not (len(places) == 1 and _left_standing(rule, places[0], other, effort)):
             yield other
+
+
+def _outermost(rule: RuleTerms) -> Term | None:
+    """The outermost op that a rule puts in the place of its pattern, or what else it puts there; None: a constant."""
+    assert rule.result is not None
+    return expanded(uncopied(rule.result))
 
 
 def _left_standing(rule: RuleTerms, made: App, other: RuleTerms, effort: Effort) -> bool:

@@ -60,7 +60,17 @@ def check(
 def _run(views: Sequence[AdapterView], deep: bool) -> list[Diagnostic]:
     for module in (*MODULES, *(DEEP_MODULES if deep else ())):
         import_module(f"{__name__}.{module}")
-    return [found for entry in CHECKS if deep or not entry.deep for found in entry.run(views)]
+    wanted = [entry for entry in CHECKS if deep or not entry.deep]
+    each = [entry.each for entry in wanted if entry.each is not None]
+    found: list[Diagnostic] = []
+    for view in views:  # all checks of one file before the next: what they share is at hand then, and need not be kept
+        for check_file in each:
+            found.extend(check_file(view))
+        view.forget()
+    for entry in wanted:
+        if entry.together is not None:
+            found.extend(entry.together(views))
+    return found
 
 
 def _wanted(

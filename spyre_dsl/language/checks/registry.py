@@ -17,10 +17,14 @@ SetCheck = Callable[[Sequence["AdapterView"]], Iterator[Diagnostic]]
 
 @record
 class Registered:
-    """A check with the codes that it may report; ``deep`` ones look at the installed transformers and torch."""
+    """A check with the codes that it may report; ``deep`` ones look at the installed transformers and torch.
+
+    It looks at ``each`` adapter by itself, or at all of them ``together``: the other of the two is None.
+    """
 
     codes: frozenset[str]
-    run: SetCheck
+    each: FileCheck | None = None
+    together: SetCheck | None = None
     deep: bool = False
 
 
@@ -32,11 +36,7 @@ def file_check(*codes: str, deep: bool = False) -> Callable[[FileCheck], FileChe
     """Registers a check that looks at one adapter at a time."""
 
     def register(check: FileCheck) -> FileCheck:
-        def run(views: Sequence[AdapterView]) -> Iterator[Diagnostic]:
-            for view in views:
-                yield from check(view)
-
-        CHECKS.append(Registered(frozenset(codes), run, deep))
+        CHECKS.append(Registered(frozenset(codes), each=check, deep=deep))
         return check
 
     return register
@@ -46,7 +46,7 @@ def set_check(*codes: str, deep: bool = False) -> Callable[[SetCheck], SetCheck]
     """Registers a check that looks at all adapters together."""
 
     def register(check: SetCheck) -> SetCheck:
-        CHECKS.append(Registered(frozenset(codes), check, deep))
+        CHECKS.append(Registered(frozenset(codes), together=check, deep=deep))
         return check
 
     return register

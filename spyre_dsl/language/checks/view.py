@@ -195,6 +195,11 @@ class AdapterView:
                     found.append(Place(TEST, what, expression, None, names))
         return tuple(found)
 
+    def forget(self) -> None:
+        """Drops what was worked out about each expression; it is worked out again if it is asked for."""
+        for place in self.places:
+            place.__dict__.clear()
+
     def diagnose(
         self,
         code: str,
