@@ -21,6 +21,7 @@ from transformers import AutoModel, BertConfig
 
 import spyre_sim
 
+PAUSE = 0.01  # seconds before each run
 FINITE = torch.finfo(torch.float16).min / 2
 
 
@@ -36,11 +37,16 @@ class Row:
 
 
 def in_turns(mine: Callable[[], object], other: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """The best of `repeats` runs of each in milliseconds, taking turns, after one to warm up."""
+    """The best of `repeats` runs of each in milliseconds, taking turns, after one to warm up.
+
+    Each begins on idle cores: torch's threads look for their next task for milliseconds before they sleep, and would
+    take a core from whoever comes next.
+    """
     best = [float("inf"), float("inf")]
     with torch.no_grad():
         for turn in range(repeats + 1):
             for index, work in enumerate((mine, other)):
+                time.sleep(PAUSE)
                 start = time.perf_counter()
                 work()
                 if turn:

@@ -13,7 +13,7 @@ from spyre_sim.kernels import compiled
 from spyre_sim.kernels.elementwise import FUNCTIONS, table_of
 from spyre_sim.kernels.numbers import Arithmetic
 from spyre_sim.stacks import load_stack
-from spyre_sim.transfers import readback_table
+from spyre_sim.transfers import _readback, readback_table
 
 ARITHMETIC = Arithmetic(load_stack("2026-06"))
 WIDTHS = (1, 31, 64, 100, 1024, 1500)
@@ -76,6 +76,22 @@ class TestLookUp:
         table, out = readback_table(dtype, ARITHMETIC.stack), np.empty(1 << 16, np.int16)
         compiled.table_loop(decode_table().copy(), table, out)
         assert np.array_equal(out, table)
+
+    @pytest.mark.parametrize("stack", ["2026-06", "2026-08", "2026-09"])
+    def test_every_value_on_its_way_to_the_host_by_arithmetic(self, stack: str) -> None:
+        out = np.empty(1 << 16, np.int16)
+        compiled.float16_loop(decode_table().copy(), out)
+        assert np.array_equal(out, readback_table("float16", load_stack(stack)))
+
+    @pytest.mark.parametrize(
+        ("stack", "dtype"),
+        [("2025-11", "float16"), ("2026-04", "float16"), ("2026-06", "float16"), ("2026-06", "bfloat16")],
+    )
+    def test_every_value_is_read_back_as_the_table_of_its_day_says(self, stack: str, dtype: str) -> None:
+        """Whether by arithmetic or by looking up."""
+        profile, out = load_stack(stack), np.empty(1 << 16, np.int16)
+        _readback(dtype, profile)(decode_table().copy(), out)
+        assert np.array_equal(out, readback_table(dtype, profile))
 
     @pytest.mark.parametrize("size", [0, 1, compiled.BLOCK - 1, compiled.BLOCK, compiled.BLOCK + 1, 5000])
     def test_any_number_of_values(self, size: int) -> None:
@@ -143,11 +159,21 @@ class TestRows:
         assert same(out, softmax_numpy(rows))
         assert same(in_place, out)
 
-    def test_masked_softmax(self, width: int) -> None:
-        rows, mask = rows_of(width), on_grid(width, seed=1)[:3].copy()
-        expected = softmax_numpy(round_dl16_numpy(round_dl16_numpy(rows) + np.tile(mask, (3, 1))))
-        compiled.masked_softmax_loop(rows, mask, table_of("exp", ARITHMETIC))
-        assert same(rows, expected)
+    @pytest.mark.parametrize("mask_shape", [(1, 1, 3), (1, 1, 1), (2, 1, 3), (2, 3, 3), (1, 3, 1)])
+    def test_masked_softmax(self, width: int, mask_shape: tuple[int, int, int]) -> None:
+        """Two batches of three heads of three rows; the last five matrices are those of one thread."""
+        scores = np.stack([rows_of(width), rows_of(width, seed=1)]).reshape(6, 3, width)
+        mask = np.resize(on_grid(width, seed=2)[:6], (*mask_shape, width)).copy()
+        added = np.broadcast_to(mask, (2, 3, 3, width)).reshape(6, 3, width)
+        expected = softmax_numpy(round_dl16_numpy(round_dl16_numpy(scores) + added))
+        compiled.masked_softmax_loop(scores[1:], mask, 1, 3, table_of("exp", ARITHMETIC))
+        assert same(scores[1:], expected[1:])
+
+    def test_softmax_of_a_product(self, width: int) -> None:
+        scores = rows_of(width).reshape(3, 3, width)
+        expected = softmax_numpy(round_dl16_numpy(scores))
+        compiled.raw_softmax_loop(scores, table_of("exp", ARITHMETIC))
+        assert same(scores, expected)
 
     def test_a_sum_without_a_factor(self, width: int) -> None:
         rows, out = on_grid(width), np.empty(9, np.float32)

@@ -209,6 +209,13 @@ def decode_loop(source: Any, out: Any) -> None:
 
 
 @_jit
+def decode_rows_loop(source: Any, out: Any) -> None:
+    """As `decode_loop` for [rows, n], of which each row is contiguous."""
+    for r in range(source.shape[0]):
+        decode_loop(source[r], out[r])
+
+
+@_jit
 def look_up_loop(table: Any, words: Any, out: Any) -> None:
     """out[i] = table[words[i]] for a table of 65,536 entries and uint16 words [n]; `table` and `out` of one dtype."""
     for i in range(words.size):

@@ -11,13 +11,20 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..formats.compiled import decode_loop, look_up_loop, plain_sum_row, rounded, sum_rows_loop
-from ..formats.dlfloat import DROPPED_BITS, MAGNITUDE_BITS, MIN_BITS, NAN_WORD, REBIAS
+from ..formats.compiled import decode_loop, decode_rows_loop, look_up_loop, plain_sum_row, rounded, sum_rows_loop
+from ..formats.dlfloat import DROPPED_BITS, INFINITY_BITS, MAGNITUDE_BITS, MIN_BITS, NAN_WORD, REBIAS, SIGN_BIT
 
 _DROPPED = np.uint32(DROPPED_BITS)
 _REBIAS = np.uint32(REBIAS)
 _NAN_WORD = np.uint32(NAN_WORD)
 _ZERO = np.uint32(0)
+_LEAST_FLOAT16 = np.float32(2.0**-14)  # that is not subnormal
+_LEAST_FLOAT16_BITS = _LEAST_FLOAT16.view(np.uint32)
+_MOST_FLOAT16_BITS = np.float32(65504.0).view(np.uint32)
+_FLOAT16_STEPS = np.float32(2.0**24)  # of the subnormals, in 1
+_FLOAT16_REBIAS = np.uint32((127 - 15) << 10)
+_FLOAT16_INFINITY = np.uint32(0x7C00)
+_FLOAT16_NAN = np.uint32(0x7E00)
 BLOCK = 1024  # words that are looked up at a time: they stay in the first cache
 
 
@@ -59,6 +66,23 @@ def table_loop(values: Any, table: Any, out: Any) -> None:
         stop = min(start + BLOCK, values.size)
         words_loop(values[start:stop], words)
         look_up_loop(table, words[: stop - start], out[start:stop])
+
+
+@_jit
+def float16_loop(values: Any, out: Any) -> None:
+    """out[i] = the int16 pattern of values[i] in float16, for a stack that truncates what is subnormal there. 1-D.
+
+    It is arithmetic, so it is vector code; `transfers.down` takes it where it agrees with the stack's table.
+    """
+    for i in range(values.size):
+        bits = np.float32(values[i]).view(np.uint32)
+        magnitude = np.uint32(bits & MAGNITUDE_BITS)
+        small = min(abs(values[i]), _LEAST_FLOAT16) * _FLOAT16_STEPS
+        word = np.uint32(np.uint32(magnitude >> np.uint32(13)) - _FLOAT16_REBIAS)
+        word = np.uint32(np.int32(small)) if magnitude < _LEAST_FLOAT16_BITS else word
+        word = _FLOAT16_INFINITY if magnitude > _MOST_FLOAT16_BITS else word
+        word = np.uint32(word | np.uint32(np.uint32(bits & SIGN_BIT) >> np.uint32(16)))
+        out[i] = np.int16(np.uint16(_FLOAT16_NAN if magnitude > INFINITY_BITS else word))
 
 
 @_jit
@@ -166,14 +190,32 @@ def softmax_into_loop(scores: Any, out: Any, table: Any) -> None:
 
 
 @_jit
-def masked_softmax_loop(scores: Any, mask: Any, table: Any) -> None:
-    """As `softmax_loop`, the scores rounded and mask[r % rows of the mask] added first, rounded too."""
-    words, lanes = np.empty(scores.shape[1], np.uint16), np.empty(32, np.float32)
-    for r in range(scores.shape[0]):
-        row, extra = scores[r], mask[r % mask.shape[0]]
-        for c in range(row.size):
-            row[c] = rounded(rounded(row[c]) + extra[c])
-        _softmax_row(row, row, table, words, lanes)
+def masked_softmax_loop(scores: Any, mask: Any, first: int, heads: int, table: Any) -> None:
+    """As `softmax_loop` on [n, rows, columns], the scores rounded and a mask added first, rounded too.
+
+    `mask` [batch, 1 or heads, 1 or rows, columns]; the scores are those of matrix `first` of batch x heads and on.
+    """
+    words, lanes = np.empty(scores.shape[2], np.uint16), np.empty(32, np.float32)
+    for n in range(scores.shape[0]):
+        matrix = (first + n) % heads if mask.shape[1] > 1 else 0
+        extra = mask[(first + n) // heads if mask.shape[0] > 1 else 0, matrix]
+        for r in range(scores.shape[1]):
+            row, added = scores[n, r], extra[r if extra.shape[0] > 1 else 0]
+            for c in range(row.size):
+                row[c] = rounded(rounded(row[c]) + added[c])
+            _softmax_row(row, row, table, words, lanes)
+
+
+@_jit
+def raw_softmax_loop(scores: Any, table: Any) -> None:
+    """As `softmax_loop` on [n, rows, columns], the scores rounded first."""
+    words, lanes = np.empty(scores.shape[2], np.uint16), np.empty(32, np.float32)
+    for n in range(scores.shape[0]):
+        for r in range(scores.shape[1]):
+            row = scores[n, r]
+            for c in range(row.size):
+                row[c] = rounded(row[c])
+            _softmax_row(row, row, table, words, lanes)
 
 
 @numba.njit(error_model="numpy", nogil=True, cache=True)
@@ -268,4 +310,4 @@ def layer_norm_loop(rows: Any, narrow: bool, eps: float, weight: Any, bias: Any,
             out[r, c] = rounded((rows[r, c] - mean) * factor * weight[c] + bias[c])
 
 
-__all__ = ["decode_loop", "sum_rows_loop"]
+__all__ = ["decode_loop", "decode_rows_loop", "sum_rows_loop"]

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..graph import DeviceOp, Format, Program, Value
 from . import buffers, compiled
 from .elementwise import FUNCTIONS, table_of
 from .in_context import is_miscompiled
-from .matmul import product
+from .matmul import PRODUCTS, as_batches, multiplying, operands, product, ragged
 from .normalisation import affine, epsilon, is_narrow
-from .numbers import Arithmetic, Tensor, array, contiguous, rows_of
-from .parallel import over_rows
+from .numbers import Arithmetic, Tensor, array, contiguous, copied_on_grid, rows_of
+from .parallel import at_once, over_rows, shares
 from .registry import kernel
 
 Finder = Callable[["Uses", DeviceOp], "list[DeviceOp] | None"]
@@ -148,36 +149,70 @@ def _rows_repeat(mask: tuple[int, ...], scores: tuple[int, ...]) -> bool:
     return len(mask) >= 2 and len(scores) == 4 and mask[-1] == scores[-1] and mask[-2] in (1, scores[-2])
 
 
+def find_attention_and_values(uses: Uses, op: DeviceOp) -> list[DeviceOp] | None:
+    """What `find_attention` finds, and the product of its result and one matrix a head."""
+    run = find_attention(uses, op)
+    final = None if run is None else uses.only(run[-1].output, "batchmatmul")
+    if run is None or final is None or final.defects or final.output.format is not Format.DL16:
+        return None
+    weights, values = final.inputs
+    return [*run, final] if weights is run[-1].output and _is_stack(values) else None
+
+
+def _is_stack(item: Any) -> bool:
+    return isinstance(item, Value) and len(item.shape) > 2
+
+
 def build_attention(run: list[DeviceOp]) -> DeviceOp:
-    first = run[0]
+    first, final = run[0], run[-1] if run[-1].kernel == "batchmatmul" else None
     add = run[1] if run[1].kernel == "add" else None
-    inputs = (*first.inputs, None if add is None else _other(add, first.output))
+    mask = None if add is None else _other(add, first.output)
+    inputs = (*first.inputs, mask, None if final is None else final.inputs[1])
     return DeviceOp("fused.attention", inputs, run[-1].output, first.site, {"product": first})
 
 
 @kernel("fused.attention")
 def attention(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
-    """softmax(round(q @ k^T) + mask), in the memory of the scores."""
-    scores = product(arithmetic, op.attributes["product"], inputs[:2])
-    table = table_of("exp", arithmetic)
-    mask = inputs[2]
-    if mask is None:
-        arithmetic.round(scores, Format.DL16)
-        rows = rows_of(scores)
-        over_rows(len(rows), rows.size, lambda part: compiled.softmax_loop(rows[part], table))
-        return scores
-    batch, heads, length, columns = scores.shape
-    extra = contiguous(mask).reshape(*[1] * (4 - mask.dim()), *mask.shape)
-    wide = array(extra.expand(batch, extra.shape[1], length, columns).contiguous())
-    grid = array(scores).reshape(batch * heads, length, columns)
+    """softmax(round(q @ k^T) + mask), in the memory of the scores; its product with v where there is one."""
+    first, (query, key, mask, values) = op.attributes["product"], inputs
+    scores = buffers.empty(first.output.shape)
+    left, right, grid = as_batches(*operands(first, [query, key]), scores)
+    parts = shares(len(grid), scores.numel() * left.shape[-1] // PRODUCTS)
+    weigh = _weighing(arithmetic, first, scores, grid, mask)
+    tasks = [[multiplying(arithmetic, left[part], right[part], grid[part]), partial(weigh, part)] for part in parts]
+    out = scores
+    if values is not None:
+        out = buffers.empty(op.output.shape)
+        weights, stacked, result = as_batches(scores, copied_on_grid(values), out)
+        for task, part in zip(tasks, parts, strict=True):
+            loop = compiled.round_columns_loop
+            task.append(multiplying(arithmetic, weights[part], stacked[part], result[part], loop))
+    at_once([partial(_one_by_one, task) for task in tasks])
+    return out
 
-    def block(part: slice) -> None:
-        for index in range(part.start, part.stop):
-            rows = wide[index // heads, (index % heads) % wide.shape[1]]
-            compiled.masked_softmax_loop(grid[index], rows, table)
 
-    over_rows(batch * heads, grid.size, block)
-    return scores
+def _weighing(
+    arithmetic: Arithmetic, op: DeviceOp, scores: Tensor, grid: Tensor, mask: Tensor | None
+) -> Callable[[slice], None]:
+    """What makes weights of the scores of some matrices of the grid, in place."""
+    table, matrices = table_of("exp", arithmetic), array(grid)
+    heads = scores.shape[1] if scores.dim() == 4 else 1
+    added = None if mask is None else array(contiguous(mask).reshape(*[1] * (4 - mask.dim()), *mask.shape))
+
+    def weigh(part: slice) -> None:
+        if "S8" in op.defects:
+            ragged(grid[part])
+        if added is None:
+            compiled.raw_softmax_loop(matrices[part], table)
+        else:
+            compiled.masked_softmax_loop(matrices[part], added, part.start, heads, table)
+
+    return weigh
+
+
+def _one_by_one(tasks: list[Callable[[], object]]) -> None:
+    for task in tasks:
+        task()
 
 
 def build_softmax(run: list[DeviceOp]) -> DeviceOp:
@@ -249,7 +284,11 @@ class Pattern:
 
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
-    "batchmatmul": (Pattern(find_attention, build_attention), Pattern(find_linear, build_linear)),
+    "batchmatmul": (
+        Pattern(find_attention_and_values, build_attention),
+        Pattern(find_attention, build_attention),
+        Pattern(find_linear, build_linear),
+    ),
     "max": (Pattern(find_softmax, build_softmax),),
     "exx2": (Pattern(find_layer_norm, build_layer_norm),),
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ import torch
 from ..graph import DeviceOp, Format
 from . import buffers, compiled
 from .numbers import Arithmetic, Tensor, Words, rows_of
-from .parallel import over_rows
+from .parallel import at_once, shares
 from .registry import kernel
 
-BLOCK = 1 << 20  # elements of a weight that a thread decodes at a time
+BLOCK = 1 << 22  # elements of a weight that are decoded at a time
 STICK = 64  # columns that threads share out together
 PRODUCTS = 16  # multiplications that take as long as one element of other work
 
@@ -47,23 +48,29 @@ def batchmatmul(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tens
 
 def product(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any], finish: Finish | None = None) -> Tensor:
     """The product before the result is rounded, then `finish` on each part of it, in place, where it was computed."""
-    x, y = inputs
-    x = x.values() if isinstance(x, Words) else x
-    if "S30" in op.defects:
-        x = x[:, :1].expand(x.shape)  # every row reads row 0: the unit-batch case swapped its axes
+    x, y = operands(op, inputs)
     out = buffers.empty(op.output.shape)
-    if isinstance(y, Words) and len(y.shape) > 2:
-        y = y.values()  # one matrix a batch, as experts have them
     apart = finish if "S8" in op.defects else None
     if len(y.shape) == 2:
         _with_matrix(arithmetic, x, y, out, None if apart else finish)
     else:
         _batched(arithmetic, x, y, out, None if apart else finish)
     if "S8" in op.defects:
-        _ragged(out)
+        ragged(out)
     if apart is not None:
         apart(rows_of(out), 0, out.shape[-1])
     return out
+
+
+def operands(op: DeviceOp, inputs: list[Any]) -> tuple[Tensor, Any]:
+    """Values on the left, values or the words of one matrix on the right."""
+    x, y = inputs
+    x = x.values() if isinstance(x, Words) else x
+    if "S30" in op.defects:
+        x = x[:, :1].expand(x.shape)  # every row reads row 0: the unit-batch case swapped its axes
+    if isinstance(y, Words) and len(y.shape) > 2:
+        y = y.values()  # one matrix a batch, as experts have them
+    return x, y
 
 
 def _with_matrix(arithmetic: Arithmetic, x: Tensor, y: Tensor | Words, out: Tensor, finish: Finish | None) -> None:
@@ -71,32 +78,64 @@ def _with_matrix(arithmetic: Arithmetic, x: Tensor, y: Tensor | Words, out: Tens
     left, result = x.reshape(-1, x.shape[-1]), out.view(-1, out.shape[-1])
     work = left.numel() * out.shape[-1] // PRODUCTS
     if isinstance(y, Tensor) and out.shape[-1] < 4 * STICK <= len(left):
-        over_rows(len(left), work, lambda rows: _multiply(arithmetic, left[rows], y, Part.whole(result[rows]), finish))
+        rows = shares(len(left), work)
+        at_once([multiplying(arithmetic, left[part], y, result[part], finish) for part in rows])
         return
+    if isinstance(y, Tensor):
+        at_once(_tasks(arithmetic, left, y, result, 0, finish, shares(out.shape[-1], work, STICK)))
+        return
+    for start in range(0, out.shape[-1], step := _decoded_at_once(left.shape[-1])):
+        words = y.words[:, start : start + step]
+        weights, decode = _decoding(words)
+        columns = shares(words.shape[1], work, STICK)
+        at_once(_tasks(arithmetic, left, weights, result, start, finish, columns, decode))
+
+
+def _decoded_at_once(depth: int) -> int:
+    """Columns of a weight, whole sticks."""
+    return max(STICK, BLOCK // max(1, depth) // STICK * STICK)
+
+
+def _tasks(
+    arithmetic: Arithmetic,
+    left: Tensor,
+    right: Tensor,
+    result: Tensor,
+    start: int,
+    finish: Finish | None,
+    shared: Sequence[slice],
+    decode: Callable[[slice], object] | None = None,
+) -> list[Callable[[], object]]:
+    """The product for each share of the columns of `right`, which are those from `start` on in the result."""
     rows = rows_of(result)
 
-    def block(columns: slice) -> None:
-        for first, last in _steps(columns, left.shape[-1] if isinstance(y, Words) else 0):
-            weights = _decoded(y.words[:, first:last]) if isinstance(y, Words) else y[:, first:last]
-            _multiply(arithmetic, left, weights, Part(result[:, first:last], rows, first, last), finish)
+    def task(columns: slice, weights: Tensor, part: Part) -> None:
+        if decode is not None:
+            decode(columns)
+        _multiply(arithmetic, left, weights, part, finish)
 
-    over_rows(out.shape[-1], work, block, STICK)
+    tasks: list[Callable[[], object]] = []
+    for columns in shared:
+        first, last = start + columns.start, start + columns.stop
+        part = Part(result[:, first:last], rows, first, last)
+        tasks.append(partial(task, columns, right[:, columns], part))
+    return tasks
 
 
-def _steps(columns: slice, depth: int) -> list[tuple[int, int]]:
-    """Columns in steps of so many that a thread decodes at a time, whole sticks; all at once where depth is 0."""
-    count = max(STICK, BLOCK // depth // STICK * STICK) if depth else max(1, columns.stop - columns.start)
-    return [(first, min(first + count, columns.stop)) for first in range(columns.start, columns.stop, count)]
+def _decoding(words: Tensor) -> tuple[Tensor, Callable[[slice], object]]:
+    """Room for the values of [K, n] words, which lie as the words do, and what fills some of its columns."""
+    by_columns = not words.is_contiguous() and words.t().is_contiguous()
+    source = words.t() if by_columns else words
+    held = buffers.empty(source.shape)
+    patterns, values = source.numpy().view(np.uint16), held.numpy()
 
+    def decode(columns: slice) -> None:
+        if by_columns:
+            compiled.decode_loop(patterns[columns].reshape(-1), values[columns].reshape(-1))
+        else:
+            compiled.decode_rows_loop(patterns[:, columns], values[:, columns])
 
-def _decoded(words: Tensor) -> Tensor:
-    """[K, n] words, whichever way they lie, as values that lie the same way."""
-    if not words.is_contiguous() and words.t().is_contiguous():
-        return _decoded(words.t()).t()
-    source = words.contiguous()
-    out = buffers.empty(source.shape)
-    compiled.decode_loop(source.numpy().view(np.uint16).reshape(-1), out.numpy().reshape(-1))
-    return out
+    return (held.t() if by_columns else held), decode
 
 
 def _batched(arithmetic: Arithmetic, x: Tensor, y: Tensor, out: Tensor, finish: Finish | None) -> None:
@@ -104,13 +143,11 @@ def _batched(arithmetic: Arithmetic, x: Tensor, y: Tensor, out: Tensor, finish: 
     left, right, result = as_batches(x, y, out)
     work = out.numel() * x.shape[-1] // PRODUCTS
     if len(result) > 1:
-        over_rows(len(result), work, lambda part: multiply_batches(arithmetic, left, right, result, part, finish))
+        matrices = shares(len(result), work)
+        at_once([multiplying(arithmetic, left[part], right[part], result[part], finish) for part in matrices])
         return
-
-    def block(rows: slice) -> None:
-        _multiply(arithmetic, left[0, rows], right[0], Part.whole(result[0, rows]), finish)
-
-    over_rows(result.shape[1], work, block)
+    rows = shares(result.shape[1], work)
+    at_once([multiplying(arithmetic, left[0, part], right[0], result[0, part], finish) for part in rows])
 
 
 def as_batches(x: Tensor, y: Tensor, out: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -121,11 +158,11 @@ def as_batches(x: Tensor, y: Tensor, out: Tensor) -> tuple[Tensor, Tensor, Tenso
     return left, right, out.view(-1, *out.shape[-2:])
 
 
-def multiply_batches(
-    arithmetic: Arithmetic, left: Tensor, right: Tensor, result: Tensor, part: slice, finish: Finish | None = None
-) -> None:
-    """The products of some of the matrices of `as_batches`."""
-    _multiply(arithmetic, left[part], right[part], Part.whole(result[part]), finish)
+def multiplying(
+    arithmetic: Arithmetic, x: Tensor, y: Tensor, out: Tensor, finish: Finish | None = None
+) -> Callable[[], object]:
+    """The task of one product of matrices, or of batches of them, into a contiguous tensor."""
+    return partial(_multiply, arithmetic, x, y, Part.whole(out), finish)
 
 
 def _multiply(arithmetic: Arithmetic, x: Tensor, y: Tensor, out: Part, finish: Finish | None) -> None:
@@ -160,7 +197,7 @@ def _add_part(arithmetic: Arithmetic, total: Tensor, part: Tensor) -> None:
     total.copy_(arithmetic.round(held.add_(arithmetic.round(part, Format.DL16)), Format.DL16))
 
 
-def _ragged(scores: Tensor) -> None:
+def ragged(scores: Tensor) -> None:
     """A last stick of keys that is not full is read from the first stick's lanes (S8)."""
     keys = scores.shape[-1]
     start = keys - keys % 64

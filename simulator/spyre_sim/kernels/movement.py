@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import torch
 
+from ..formats import round_dl16
 from ..graph import DeviceOp, Format
-from .numbers import Arithmetic, Tensor, Words, contiguous, copied_on_grid
+from .numbers import Arithmetic, Tensor, Words, array, contiguous, copied_on_grid
 from .registry import kernel
 
 aten = torch.ops.aten
@@ -114,4 +116,6 @@ def _unpaired(x: Tensor) -> Tensor:
 
 @kernel("fp32todl16")
 def narrow(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
-    return arithmetic.round(contiguous(inputs[0]).clone(), op.output.format)
+    """float32 to DLFloat16, by a rounding of its own (U5)."""
+    rounding = dataclasses.replace(arithmetic.rounding, mode=arithmetic.numerics.conversion_rounding)
+    return torch.from_numpy(round_dl16(array(contiguous(inputs[0])), rounding=rounding))

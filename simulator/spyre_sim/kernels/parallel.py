@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 
 import torch
 
@@ -33,24 +33,38 @@ def over_rows(rows: int, work: int, block: Callable[[slice], object], step: int 
 
     Slices start at multiples of `step`. Within a block this is a plain call.
     """
+    at_once([partial(block, part) for part in shares(rows, work, step)])
+
+
+def shares(rows: int, work: int, step: int = 1) -> list[slice]:
+    """The slices of `over_rows`, for callers that prepare something for each: a thread had better not call torch often.
+
+    Whatever lets go of the interpreter's lock has to wait for it again, as long as others have something to do.
+    """
     steps = -(-rows // step)
     count = min(threads(), steps)
     if count < 2 or work < SMALL or getattr(_THREAD, "inside", False):
-        block(slice(0, rows))
-        return
+        return [slice(0, rows)]
     edges = [min(rows, step * (steps * part // count)) for part in range(count + 1)]
-    parts = [slice(*pair) for pair in zip(edges[:-1], edges[1:], strict=True)]
-    pool = _pool(count - 1)
-    waiting = [pool.submit(_inside, block, part) for part in parts[1:]]
-    _inside(block, parts[0])  # the caller works too
+    return [slice(*pair) for pair in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def at_once(tasks: Sequence[Callable[[], object]]) -> None:
+    """Call all of them, each on a thread of its own; the caller works too."""
+    if len(tasks) == 1:
+        tasks[0]()
+        return
+    pool = _pool(len(tasks) - 1)
+    waiting = [pool.submit(_inside, task) for task in tasks[1:]]
+    _inside(tasks[0])
     for future in waiting:
         future.result()
 
 
-def _inside(block: Callable[[slice], object], part: slice) -> None:
+def _inside(task: Callable[[], object]) -> None:
     _THREAD.inside = True
     try:
-        block(part)
+        task()
     finally:
         _THREAD.inside = False
 
