@@ -13,6 +13,7 @@ from spyre_sim.cost import (
     Division,
     DivisionError,
     Operand,
+    PlannerRates,
     checked_cores,
     core_split,
     distribute,
@@ -124,6 +125,12 @@ def test_a_distribution_divides_every_dim_and_fits_the_cores(extents, cores):
 
 
 # ---- matmul
+
+
+def test_the_planner_reckons_with_the_rates_of_the_profile():
+    twice = PlannerRates(mac_per_us=2 * 1_536_000.0, hbm_gb_s=2 * 204.8)
+    whole = (1, 1024, 1024, 1024, (1, 1, 1, 1))
+    assert split_cost(*whole, twice) == pytest.approx(split_cost(*whole) / 2)
 
 
 def test_the_cost_of_a_split_by_hand():

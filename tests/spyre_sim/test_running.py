@@ -156,6 +156,16 @@ class TestParameters:
         assert not torch.equal(*results) or "mean" in str(changes)
 
 
+    def test_float32_is_narrowed_by_a_rounding_of_its_own(self) -> None:
+        stack = spyre_sim.load_stack("2026-06")
+        x = torch.full((2, 64), 1 + 2.0**-10)  # half way between two numbers of the format
+        for mode, expected in (("ties-up", 1 + 2.0**-9), ("ties-even", 1.0), ("truncate", 1.0)):
+            numerics = dataclasses.replace(stack.numerics, conversion_rounding=mode)
+            profile = dataclasses.replace(stack, name=mode, numerics=numerics)
+            got = spyre_sim.compile(lambda x: x.to(torch.float16), (x,), stack=profile)(x)
+            assert (got == expected).all()  # U5
+
+
 class TestStructure:
     def test_the_models_own_output_comes_back(self) -> None:
         got = run(lambda x: {"a": x + 1, "b": (x * 2, [x.sum()])}, half(4, 64))

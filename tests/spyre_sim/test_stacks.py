@@ -205,6 +205,11 @@ def test_numerics_change_with_the_dates():
     assert june.host_infinity_word == 0x6FFF  # N13
 
 
+def test_every_setting_is_read_by_what_computes():
+    code = "".join(path.read_text() for path in FOLDER.parent.rglob("*.py") if path.parent != FOLDER)
+    assert not [field.name for field in dataclasses.fields(JUNE.numerics) if f".{field.name}" not in code]
+
+
 def test_hardware_constants():
     constants = JUNE.constants
     assert (constants.cores, constants.max_span_bytes, constants.bundle_tensors) == (32, 268_435_456, 6)

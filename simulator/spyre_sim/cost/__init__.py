@@ -14,7 +14,7 @@ from .kernels import (
     roofline,
     transfer_us,
 )
-from .matmul_division import MatmulSplit, divide_matmul, generic_split, split_cost
+from .matmul_division import MatmulSplit, PlannerRates, divide_matmul, generic_split, split_cost
 from .trace import chrome_trace
 from .vocabulary import largest_prime_factor, max_residual_sticks, smooth_vocabulary
 
@@ -25,6 +25,7 @@ __all__ = [
     "DivisionError",
     "KernelCost",
     "MatmulSplit",
+    "PlannerRates",
     "Operand",
     "Product",
     "Roofline",

@@ -11,12 +11,21 @@ from dataclasses import dataclass
 
 from .division import Axis, distribute, divisors
 
-MAC_PER_US = 1_536_000.0  # per core
-HBM_BYTES_PER_US = 204_800.0
 PSUM_US = 1.4e-4
 TIE_US = 50.0
 ARRAY_ROWS = 8
 LANES = 64
+
+
+@dataclass(frozen=True)
+class PlannerRates:
+    """What the planner takes the hardware for (W4): a profile's planner_mac_per_us, per core, and planner_hbm_gb_s."""
+
+    mac_per_us: float = 1_536_000.0
+    hbm_gb_s: float = 204.8
+
+
+PUBLISHED = PlannerRates()
 
 
 @dataclass(frozen=True)
@@ -34,21 +43,35 @@ class MatmulSplit:
         return self.b * self.m * self.n * self.k
 
 
-def split_cost(batch: int, rows: int, columns: int, depth: int, split: tuple[int, int, int, int]) -> float:
+def split_cost(
+    batch: int,
+    rows: int,
+    columns: int,
+    depth: int,
+    split: tuple[int, int, int, int],
+    rates: PlannerRates = PUBLISHED,
+) -> float:
     """The planner's cost of [batch, rows, depth] @ [batch, depth, columns] in microseconds, for cores (b, m, n, k)."""
     b, m, n, k = split
     passes = max(1.0, rows / m / ARRAY_ROWS)
     efficiency = min(1.0, math.sqrt(passes / ARRAY_ROWS))
-    compute = batch * rows * columns * depth / (b * m * n * k) / (MAC_PER_US * efficiency)
+    compute = batch * rows * columns * depth / (b * m * n * k) / (rates.mac_per_us * efficiency)
     elements = batch * rows * depth + batch * depth * columns + batch * rows * columns
-    memory = elements * 2 / HBM_BYTES_PER_US * max(1.0, max(m, n) / 8)
+    memory = elements * 2 / (rates.hbm_gb_s * 1000) * max(1.0, max(m, n) / 8)
     partial_sums = max(0, k - 1) * batch * rows * columns * PSUM_US
     tie = 0.0 if passes >= ARRAY_ROWS else math.log2(ARRAY_ROWS / passes) * TIE_US
     return float((compute + memory + partial_sums + tie) * b**1.4)
 
 
 def divide_matmul(
-    batch: int, rows: int, columns: int, depth: int, cores: int = 32, *, shared_weight: bool = False
+    batch: int,
+    rows: int,
+    columns: int,
+    depth: int,
+    cores: int = 32,
+    *,
+    shared_weight: bool = False,
+    rates: PlannerRates = PUBLISHED,
 ) -> MatmulSplit | None:
     """The cheapest split, the first of equals; None where the planner leaves the op to the generic distribution.
 
@@ -63,7 +86,7 @@ def divide_matmul(
         for m in divisors(rows, cores // b):
             for n in divisors(sticks_n, cores // (b * m)):
                 for k in divisors(sticks_k, cores // (b * m * n)):
-                    cost = split_cost(batch, rows, columns, depth, (b, m, n, k))
+                    cost = split_cost(batch, rows, columns, depth, (b, m, n, k), rates)
                     if best is None or cost < best.cost_us:
                         best = MatmulSplit(b, m, n, k, cost)
     generic = distribute([Axis("b", batch), Axis("m", rows), Axis("n", sticks_n), Axis("k", sticks_k, True)], {}, cores)

@@ -15,7 +15,7 @@ from ..graph import DeviceOp, Program, Site, Value
 from ..stacks import Stack
 from .extent import device_bytes
 from .kernels import BundleCost, KernelCost, KernelKind, Product, Work, kernel_cost, transfer_us
-from .matmul_division import MatmulSplit, divide_matmul, generic_split
+from .matmul_division import MatmulSplit, PlannerRates, divide_matmul, generic_split
 from .residency import buffers, resident_buffers
 from .trace import chrome_trace
 
@@ -180,7 +180,8 @@ def _split(batch: int, rows: int, columns: int, depth: int, shared: bool, stack:
     cores = stack.constants.cores
     if shared and stack.constants.fold_shared_weight:
         batch, rows = 1, batch * rows
-    found = divide_matmul(batch, rows, columns, depth, cores, shared_weight=shared)
+    rates = PlannerRates(stack.constants.planner_mac_per_us, stack.constants.planner_hbm_gb_s)
+    found = divide_matmul(batch, rows, columns, depth, cores, shared_weight=shared, rates=rates)
     return found if found is not None else generic_split(batch, rows, columns, depth, cores)
 
 

@@ -111,7 +111,6 @@ class Numerics:
     sum_within: Literal["float32", "dl16"]  # inside a chunk (A1)
     mean_constant: Literal["dl16", "float16", "float32"]  # format of the factor 1/N (A11, A32)
     matmul_chunk: int  # products added before rounding across chunks (U1)
-    matmul_within: Literal["float32", "dl16"]  # inside a chunk (U1)
     matmul_across: Literal["float32", "dl16"]  # from chunk to chunk and between cores (U1)
     norm_moments: Literal["dl16", "float32"]  # E[x] and E[x^2] of exx2 (A21, U2)
     exp_floor: float  # least value that exp returns, which makes softmax leak (A31, U11)
@@ -120,7 +119,6 @@ class Numerics:
     floor_of_minus_zero: float  # -1 until deeptools #4313 (N20)
     softplus_divides: bool  # whether softplus divides its logarithm by beta; its errors tell that it does not (A14)
     rsqrt_fp32_bits: int  # significant bits of rsqrt in float32 (A15)
-    stick_mask_max: float  # what masks the tail lanes of a max; its negative masks those of a min (L44)
     exp_mask: float | None  # what masks the tail lanes of exp; None: nothing does (L44, N18)
     tail_lanes: Literal["zero", "garbage", "nan"]  # what a fresh allocation holds (L4, U13)
     tail_seed: int  # seed of the garbage (U13)
@@ -128,7 +126,6 @@ class Numerics:
     matmul_masks_tail: bool  # whether a matmul masks the lanes beyond K (L42)
     sdpa: Literal["math", "flash"]  # one softmax, or an online one over tiles of keys (A28, A29)
     sdpa_tile: int  # keys per tile (A29)
-    sdpa_heads_per_tile: int  # more than four costs accuracy (A30, S72)
 
 
 @dataclass(frozen=True)
