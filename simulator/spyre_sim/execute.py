@@ -24,6 +24,15 @@ from .transfers import down, up
 
 LARGE = 1 << 20  # elements of a host operation from which on torch has all threads
 
+# What does the same as an overload and is called several times as fast.
+DIRECT: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten.view.default: torch.Tensor.view,
+    torch.ops.aten.reshape.default: torch.reshape,
+    torch.ops.aten.transpose.int: torch.transpose,
+    torch.ops.aten.permute.default: torch.permute,
+    torch.ops.aten.unsqueeze.default: torch.unsqueeze,
+}
+
 Observer = Callable[[DeviceOp, Any], None]
 
 
@@ -154,7 +163,7 @@ class SlotRef:
 def seen(op: DeviceOp, source: Any) -> Any:
     """The result of a view op on values or words."""
     target, args, pick = op.attributes["target"], op.attributes["args"], op.attributes["pick"]
-    result = target(source.words if isinstance(source, Words) else source, *args)
+    result = DIRECT.get(target, target)(source.words if isinstance(source, Words) else source, *args)
     part = result if pick < 0 else result[pick]
     return Words(part) if isinstance(source, Words) else part
 

@@ -58,14 +58,14 @@ class Store:
         return view
 
     def _fitting(self, size: int) -> Any:
-        """The smallest that is large enough and wastes less than half of itself, or None."""
-        for buffer in sorted(self._free, key=lambda item: int(item.nbytes)):
+        """The last used, which may still be in a cache, that is large enough and wastes less than half of itself."""
+        for buffer in self._free[::-1]:
             if size + ALIGNMENT <= buffer.nbytes <= 2 * (size + ALIGNMENT):
                 return self._taken(buffer)
         return None
 
     def _taken(self, buffer: Any) -> Any:
-        """The buffer, unless another thread was faster."""
+        """The buffer; None if another thread was faster."""
         for position, item in enumerate(self._free):
             if item is buffer:
                 return self._free.pop(position)

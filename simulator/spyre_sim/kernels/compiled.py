@@ -145,13 +145,17 @@ def strided_rows_loop(flat: Any, offset: int, sizes: Any, strides: Any, out: Any
     A factor of 1 copies: values on the grid stay as they are.
     """
     one, two = sizes[1], sizes[2]
+    i, j, k = start // (one * two), start // two % one, start % two
     for r in range(out.shape[0]):
-        index = start + r
-        first = offset + (index // (one * two)) * strides[0] + (index // two % one) * strides[1]
-        first += (index % two) * strides[2]
+        first = offset + i * strides[0] + j * strides[1] + k * strides[2]
         source, target = flat[first : first + out.shape[1]], out[r]
         for c in range(target.size):
             target[c] = rounded(source[c] * factor)
+        k += 1
+        if k == two:
+            j, k = j + 1, 0
+        if j == one:
+            i, j = i + 1, 0
 
 
 @numba.njit(error_model="numpy", nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,15 @@ class Arithmetic:
 
     def number(self, value: float, fmt: Format) -> float:
         """A constant as the device holds it: a size-1 tensor in the operand's format (L49)."""
-        if fmt is not Format.DL16:
+        if fmt is not Format.DL16 or value == 0:  # a zero keeps its sign, which no dictionary knows
             return value
-        with np.errstate(over="ignore"):
-            return float(round_dl16(np.asarray([value], np.float64), rounding=self.rounding)[0])
+        return _constant(float(value), self.rounding)
+
+
+@lru_cache(1 << 12)
+def _constant(value: float, rounding: Rounding) -> float:
+    with np.errstate(over="ignore"):
+        return float(round_dl16(np.asarray([value], np.float64), rounding=rounding)[0])
 
 
 @dataclass(frozen=True)
