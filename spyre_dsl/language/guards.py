@@ -13,7 +13,7 @@ from math import ceil, floor, gcd
 from spyre_dsl.language.functions import FLOAT_DTYPES
 from spyre_dsl.language.records import field, record
 from spyre_dsl.language.terms import Host, Lit, Seq, Sym, Term, same_literal
-from spyre_dsl.language.values import Linear, Number, add, bounds, is_integral, reduced, value_of
+from spyre_dsl.language.values import Linear, Number, add, bounds, in_order, is_integral, reduced, value_of
 
 MAX_CONJUNCTIONS = 64
 """More alternatives than this are not looked at: the guards are then taken to be satisfiable."""
@@ -168,7 +168,7 @@ class _Facts:
     def _numbers(self, operator: str, form: Linear) -> bool:
         if form.known:
             return _holds(operator, form.constant)
-        ordered = tuple(sorted(form.parts, key=lambda part: repr(part[0])))
+        ordered = in_order(form)
         factor = ordered[0][1]
         if factor < 0:
             operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)

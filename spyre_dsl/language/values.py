@@ -147,11 +147,15 @@ def _multiple(term: Term, coefficient: Number, divisor: Number) -> bool:
     return is_integral(term) and coefficient % divisor == 0
 
 
+def in_order(a: Linear) -> tuple[tuple[Term, Number], ...]:
+    """The parts of a linear form, in the same order for equal forms."""
+    return a.parts if len(a.parts) < 2 else tuple(sorted(a.parts, key=lambda part: repr(part[0])))
+
+
 def _as_term(a: Linear) -> Term:
     """One term for a linear form, the same for equal forms."""
-    parts = sorted(a.parts, key=lambda part: repr(part[0]))
     flat: list[Term] = [Lit(a.constant)]
-    for term, coefficient in parts:
+    for term, coefficient in in_order(a):
         flat += [Lit(coefficient), term]
     return Host("linear", tuple(flat))
 

@@ -10,7 +10,7 @@ from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import PATTERN, REWRITE, TEST, AdapterView, Place
 from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.kinds import kind_of
-from spyre_dsl.language.syntax import Binary, Call, Expression, Number
+from spyre_dsl.language.syntax import Attribute, Binary, Call, Capture, Expression, Number
 from spyre_dsl.language.terms import Terms, TooLarge
 from spyre_dsl.language.values import Linear, value_of
 from spyre_dsl.language.vocabulary import bind, find_op
@@ -62,10 +62,11 @@ def _suspects(place: Place) -> Iterator[tuple[Expression, bool]]:
 
 
 def _suspect(divisor: Expression) -> Iterator[tuple[Expression, bool]]:
-    if not isinstance(divisor, Number):
+    if isinstance(divisor, Number):
+        if divisor.value == 0:
+            yield divisor, True
+    elif not isinstance(divisor, (Attribute, Capture)):  # only a model knows those, but for the stick, which is not 0
         yield divisor, False
-    elif divisor.value == 0:
-        yield divisor, True
 
 
 def _of_the_model(place: Place, dividend: Expression) -> bool:
