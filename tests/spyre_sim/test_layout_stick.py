@@ -99,7 +99,7 @@ def counts_up(lanes_of, dim, lanes):
     return len(np.unique((lanes_of - along) % lanes)) == 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(views())
 def test_what_it_says_is_what_the_elements_do(view):
     base, stick_dim, lanes, size, stride, offset = view
