@@ -187,3 +187,12 @@ class TestRows:
         compiled.strided_rows_loop(flat, 0, sizes, strides, out, np.float32(0.125), 0)
         expected = flat.reshape(3, 3, width).transpose(1, 0, 2).reshape(9, width) * np.float32(0.125)
         assert same(out, round_dl16_numpy(expected))
+
+    @pytest.mark.parametrize("narrow", [True, False])
+    def test_the_norm_of_a_sum_is_that_of_the_sum(self, width: int, narrow: bool) -> None:
+        x, y = on_grid(width), on_grid(width, seed=1)
+        weight, bias = on_grid(width, seed=2)[:2]
+        mine, other = np.empty_like(x), np.empty_like(x)
+        compiled.add_and_norm_loop(x, y, narrow, 1e-5, weight, bias, mine)
+        compiled.layer_norm_loop(round_dl16_numpy(x + y), narrow, 1e-5, weight, bias, other)
+        assert same(mine, other)

@@ -303,15 +303,31 @@ def norm_loop(rows: Any, moments: Any, scale: Any, weight: Any, bias: Any, out: 
 
 
 @_jit
+def _layer_norm_row(row: Any, narrow: bool, eps: float, weight: Any, bias: Any, out: Any) -> None:
+    """The three kernels of layer_norm; `out` may be `row`."""
+    mean, square = _moments(row)
+    mean = rounded(mean) if narrow else mean
+    square = rounded(square) if narrow else square
+    factor = _norm_scale(mean, square, eps)
+    for c in range(row.size):
+        out[c] = rounded((row[c] - mean) * factor * weight[c] + bias[c])
+
+
+@_jit
 def layer_norm_loop(rows: Any, narrow: bool, eps: float, weight: Any, bias: Any, out: Any) -> None:
     """The three kernels of layer_norm on each row in turn."""
     for r in range(rows.shape[0]):
-        mean, square = _moments(rows[r])
-        mean = rounded(mean) if narrow else mean
-        square = rounded(square) if narrow else square
-        factor = _norm_scale(mean, square, eps)
-        for c in range(rows.shape[1]):
-            out[r, c] = rounded((rows[r, c] - mean) * factor * weight[c] + bias[c])
+        _layer_norm_row(rows[r], narrow, eps, weight, bias, out[r])
+
+
+@_jit
+def add_and_norm_loop(x: Any, y: Any, narrow: bool, eps: float, weight: Any, bias: Any, out: Any) -> None:
+    """As `layer_norm_loop`, of round(x + y)."""
+    for r in range(out.shape[0]):
+        left, right, row = x[r], y[r], out[r]
+        for c in range(row.size):
+            row[c] = rounded(left[c] + right[c])
+        _layer_norm_row(row, narrow, eps, weight, bias, row)
 
 
 __all__ = ["decode_loop", "decode_rows_loop", "sum_rows_loop"]

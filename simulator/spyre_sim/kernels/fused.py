@@ -267,6 +267,41 @@ def layer_norm(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tenso
     return out
 
 
+def find_add_and_norm(uses: Uses, op: DeviceOp) -> list[DeviceOp] | None:
+    """The sum of two values of one shape, which only a layer_norm reads."""
+    same = all(isinstance(item, Value) and item.shape == op.output.shape for item in op.inputs)
+    moments = next((reader for reader in uses.of(op.output) if reader.kernel == "exx2"), None)
+    if not same or moments is None or op.output.format is not Format.DL16 or op.defects:
+        return None
+    run = find_layer_norm(uses, moments)
+    readers = {id(reader) for reader in uses.of(op.output)}
+    if run is None or id(op.output) in uses.returned or readers != {id(run[0]), id(run[-1])}:
+        return None
+    return [op, *run]
+
+
+def build_add_and_norm(run: list[DeviceOp]) -> DeviceOp:
+    norm = build_layer_norm(run[1:])
+    inputs = (*run[0].inputs, *norm.inputs[1:])
+    return DeviceOp("fused.add_and_norm", inputs, norm.output, norm.site, norm.attributes)
+
+
+@kernel("fused.add_and_norm")
+def add_and_norm(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
+    """layer_norm(x + y), the sum in the memory of the result."""
+    x, y = contiguous(inputs[0]), contiguous(inputs[1])
+    out = buffers.empty_like(x)
+    weight, bias = affine(inputs[2], inputs[3], x.shape[-1])
+    left, right, target = rows_of(x), rows_of(y), rows_of(out)
+    narrow, eps = is_narrow(arithmetic, Format.DL16), epsilon(arithmetic, op.attributes["scale"])
+
+    def block(part: slice) -> None:
+        compiled.add_and_norm_loop(left[part], right[part], narrow, eps, weight, bias, target[part])
+
+    over_rows(len(target), target.size, block)
+    return out
+
+
 def _other(op: DeviceOp, value: Value) -> Any:
     """The operand of a binary op that is not `value`."""
     return op.inputs[1] if op.inputs[0] is value else op.inputs[0]
@@ -290,5 +325,6 @@ PATTERNS: dict[str, tuple[Pattern, ...]] = {
         Pattern(find_linear, build_linear),
     ),
     "max": (Pattern(find_softmax, build_softmax),),
+    "add": (Pattern(find_add_and_norm, build_add_and_norm),),
     "exx2": (Pattern(find_layer_norm, build_layer_norm),),
 }
