@@ -7,6 +7,7 @@ The kinds are those of the vocabulary (``tensor``, ``int``, ``bool``, ``dtype`` 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS
@@ -78,11 +79,13 @@ def _name(node: Name, names: Names) -> str:
     return "dtype" if node.name in DTYPES else "any"
 
 
-def _call(node: Call, names: Names) -> str:
-    function = FUNCTIONS.get(node.function)
+@lru_cache(maxsize=4096)
+def _result_of(name: str) -> str:
+    """The kind of what a function or an op of this name gives."""
+    function = FUNCTIONS.get(name)
     if function is not None:
         return "list" if function.result == "ints" else function.result
-    op = find_op(node.function)
+    op = find_op(name)
     if op is None:
         return "any"
     return "tensor" if op.outputs == 1 else "any"
@@ -113,7 +116,7 @@ _FINDERS: Mapping[type, Callable[[Any, Names], str]] = {
     ListExpression: lambda node, names: "list",
     Compare: _compare,
     Name: _name,
-    Call: _call,
+    Call: lambda node, names: _result_of(node.function),
     Unary: lambda node, names: "bool" if node.operator == "not" else kind_of(node.operand, names),
     Binary: lambda node, names: _arithmetic(node.operator, kind_of(node.left, names), kind_of(node.right, names)),
     Conditional: _conditional,
