@@ -134,6 +134,8 @@ class _Account:
         if isinstance(data, (list, dict)) and "string" in wanted:
             if not expression and isinstance(data, dict) and data and self.key is not None:
                 return f"keys of a nested config are written with dots: `{self.key.value}.{next(iter(data))}`", None
+            if isinstance(self.node, SequenceNode) and len(data) > 1 and _are_quoted(self.node):
+                return "one expression stands here; for several, write several rules", None
             shown = "a list" if isinstance(data, list) else "a mapping"
             if text[:1] in "[{" and one_line:
                 return f"YAML reads brackets as {shown}: quote the value", f"'{text}'" if "'" not in text else None
@@ -284,6 +286,11 @@ class _Account:
     def _exclusiveMinimum(self, fault: ValidationError) -> None:
         self.node.usable = False
         self.report("SD109", self.node.span, f"{self.what(fault)} must be above {fault.validator_value}", "too small")
+
+
+def _are_quoted(node: SequenceNode) -> bool:
+    """Whether a list was written on purpose: its items have quotes, so that no bracket of an expression made it."""
+    return all(isinstance(item, Scalar) and item.style for item in node.items)
 
 
 def _kinds(wanted: list[str], schema: dict[str, Any]) -> str:

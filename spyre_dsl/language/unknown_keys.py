@@ -20,7 +20,8 @@ _OTHER_NAMES = {
     "args": "arguments", "kwargs": "arguments", "params": "parameters", "expected": "after", "pattern": "match",
     "replace": "rewrite", "replacement": "rewrite", "guard": "where", "condition": "where", "if": "where",
     "class": "module", "description": "summary", "title": "summary", "reason": "summary", "facts": "evidence",
-    "type": "kind", "id": "adapter", "count": "sites",
+    "type": "kind", "id": "adapter", "count": "sites", "approx": "approximate", "max_rel": "max_relative",
+    "max_abs": "max_absolute", "rtol": "max_relative", "atol": "max_absolute",
 }  # fmt: skip
 """What a key is called elsewhere."""
 
@@ -119,6 +120,10 @@ class _Walk:
             self.report(key, f"did you mean `{wanted}`?", wanted)
             renamed = Scalar(wanted, key.style, key.start, key.end)
             here.node.entries[wanted] = (renamed, value)
+            return
+        taken = next((level for level in reversed(self.levels[:-1]) if key.value in level.properties()), None)
+        if taken is not None:
+            self.report(key, f"it belongs to {self.describe(taken)}, which has one already")
             return
         given = nearest(key.value, list(here.properties()))
         if given is not None:

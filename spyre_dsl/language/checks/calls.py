@@ -212,6 +212,7 @@ _OTHER_NAMES = {
     "x": "input",
     "a": "input",
     "epsilon": "eps",
+    "stop": "end",
 }
 """What other libraries call an argument, and what PyTorch's documentation calls it."""
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Final
 
 from spyre_dsl.language.checks.division import divides_by_zero
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import GUARD, AdapterView, Place, RuleView
 from spyre_dsl.language.diagnostics import Diagnostic, Related
+from spyre_dsl.language.functions import DTYPES
 from spyre_dsl.language.guards import always, satisfiable
 from spyre_dsl.language.kinds import ARTICLES, kind_of
-from spyre_dsl.language.syntax import Conditional, Expression, Logical, Unary
+from spyre_dsl.language.syntax import Compare, Conditional, Expression, Logical, String, Unary
 from spyre_dsl.language.terms import Host, Term, Terms, TooLarge
 
 
@@ -54,7 +56,8 @@ def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
 
 def _can_be_judged(place: Place) -> bool:
     """Whether a guard has a value, which is true or false."""
-    return not place.broken and not divides_by_zero(place) and next(_not_truths(place), None) is None
+    wrong = (_not_truths(place), _not_comparable(place))
+    return not place.broken and not divides_by_zero(place) and all(next(found, None) is None for found in wrong)
 
 
 @file_check("SD206")
@@ -67,6 +70,38 @@ def check_truths(view: AdapterView) -> Iterator[Diagnostic]:
                 "compare it with something" if what != "`expires`" else 'such as stack.supports("aten.pow", float16)'
             )
             yield view.diagnose("SD206", f"{what} is true or false, not {found}", node.span, label=label)
+
+
+@file_check("SD206")
+def check_comparisons(view: AdapterView) -> Iterator[Diagnostic]:
+    """What is compared can be: by order numbers only, for equality values of one kind."""
+    for place in view.places:
+        for node, message in _not_comparable(place):
+            yield view.diagnose("SD206", message, node.span, label="compare it with a value of the same kind")
+
+
+def _not_comparable(place: Place) -> Iterator[tuple[Expression, str]]:
+    """The sides of comparisons that make them senseless, each with why."""
+    for node in place.by_type.get(Compare, ()):
+        left, right = kind_of(node.left, place.names), kind_of(node.right, place.names)
+        if node.operator in ("<", "<=", ">", ">="):
+            for side, kind in ((node.left, left), (node.right, right)):
+                if kind in ("string", "dtype", "list", "none", "bool"):
+                    yield side, f"`{node.operator}` compares numbers, and this is {ARTICLES[kind]}"
+        elif node.operator in ("==", "!="):
+            families = [_FAMILIES.get(kind, "") for kind in (left, right)]
+            if all(families) and families[0] != families[1]:
+                yield node.right, f"{ARTICLES[left]} is never equal to {ARTICLES[right]}"
+            for side, other in ((node.left, right), (node.right, left)):
+                if other == "dtype" and isinstance(side, String) and side.value not in DTYPES:
+                    yield side, f"no dtype is called `{side.value[:60]}`"
+
+
+_FAMILIES: Final = {
+    "int": "number", "float": "number", "number": "number", "dtype": "word", "string": "word", "list": "list",
+    "bool": "truth",
+}  # fmt: skip
+"""Kinds whose values may be equal; a dtype is told by its name."""
 
 
 def _not_truths(place: Place) -> Iterator[tuple[Expression, str]]:
