@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spyre_dsl.cli.collecting import collect_seldom
 from spyre_dsl.language.diagnostics import SpyreDslError
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
     stack = load_stack(arguments.stack)
     adapters = load_adapters(arguments.adapters, arguments.without)
     located = find_model(arguments, progress)
+    collect_seldom()
     with progress.step("loading torch and transformers"):
         from spyre_dsl.assessment.assess import Request, assess
         from spyre_dsl.models.inputs import make_inputs

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from spyre_dsl.cli.collecting import collect_seldom
 from spyre_dsl.language.diagnostics import SpyreDslError
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def _reports(
     from spyre_dsl.cli.progress import Progress
 
     progress = Progress()
+    collect_seldom()
     with progress.step("loading torch"):
         from spyre_dsl.evidence.math_check import Effort
         from spyre_dsl.evidence.results import AdapterReport

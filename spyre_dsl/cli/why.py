@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from spyre_dsl.cli.apply import add_model_arguments, find_model, open_model
+from spyre_dsl.cli.collecting import collect_seldom
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.diagnostics import SpyreDslError
 from spyre_dsl.language.suggest import nearest
@@ -69,6 +70,7 @@ def _attempts(arguments: argparse.Namespace, rule: str, path: str | None) -> Seq
     adapters = load_adapters(arguments.adapters, arguments.without)
     require_rule(adapters, rule)
     located = find_model(arguments, progress)
+    collect_seldom()
     with progress.step("loading torch and transformers"):
         from spyre_dsl.graphs.capture import capture
         from spyre_dsl.matching.explain import why

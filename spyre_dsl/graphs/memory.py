@@ -42,9 +42,7 @@ def copies_read(node: Node, values: Mapping[torch.fx.Node, Value]) -> tuple[bool
     return tuple(isinstance(value, Node) and value.fx is not source for source, value in read)
 
 
-def copies_made(
-    made: Sequence[torch.fx.Node], values: Mapping[torch.fx.Node, Value]
-) -> Iterator[tuple[Node, Node]]:
+def copies_made(made: Sequence[torch.fx.Node], values: Mapping[torch.fx.Node, Value]) -> Iterator[tuple[Node, Node]]:
     """(reader, value) for every op that reads a value through one of the copies in ``made``."""
     for copy in made:
         value = values.get(copy)

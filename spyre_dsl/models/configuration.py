@@ -70,13 +70,15 @@ def judge_early(document: dict[str, Any], file: Path) -> None:
         known = model_types()
     except NotInstalled:
         return
-    if known and "auto_map" not in document and document.get("model_type") not in known:
-        raise _unknown_type(document.get("model_type"), file, known)
+    kind = document.get("model_type")
+    if known and "auto_map" not in document and (not isinstance(kind, str) or kind not in known):
+        raise _unknown_type(kind, file, known)
 
 
 def _refuse_quantised(document: dict[str, Any], file: Path) -> None:
     if "quantization_config" in document or "compression_config" in document:
-        method = (document.get("quantization_config") or {}).get("quant_method", "unknown method")
+        told = document.get("quantization_config") or document.get("compression_config")
+        method = told.get("quant_method", "unknown method") if isinstance(told, dict) else told
         raise ModelError(
             f"{file}: this checkpoint is quantised ({method}), and a float32 reference cannot be made from it",
             "use the original checkpoint that it was made from",
@@ -93,14 +95,16 @@ def _judge(document: dict[str, Any], file: Path, trust_remote_code: bool) -> Non
             f"{file}: this model runs code that comes with its checkpoint",
             "read that code, and then add --trust-remote-code if you want it to run on this machine",
         )
-    if kind in CONFIG_MAPPING or needs_remote_code(document):
+    if (isinstance(kind, str) and kind in CONFIG_MAPPING) or needs_remote_code(document):
         return
     raise _unknown_type(kind, file, map(str, CONFIG_MAPPING.keys()))
 
 
 def _unknown_type(kind: Any, file: Path, known: Iterable[str]) -> ModelError:
-    if not isinstance(kind, str):
+    if kind is None:
         return ModelError(f"{file}: there is no `model_type`, so nothing says which model this is")
+    if not isinstance(kind, str):
+        return ModelError(f"{file}: `model_type` is {kind!r}, and must be the name of a model type")
     near = nearest(kind, sorted(known))
     return ModelError(
         f"{file}: the installed transformers knows no model type `{kind}`",

@@ -109,8 +109,35 @@ def _read_weights(
                 output_loading_info=True, trust_remote_code=trust_remote_code,
             )  # fmt: skip
     except Exception as problem:  # safetensors, pickle, and shape errors have nothing in common but Exception
-        raise ModelError(f"{located.folder}: the weights cannot be loaded: {problem}", "fetch them again") from problem
-    return model.eval(), _missing(located, sorted(info["missing_keys"]))
+        _require_model(located, auto_class, config, trust_remote_code)
+        why = "their shapes are not those of the config" if "mismatched" in str(problem) else str(problem)
+        raise ModelError(f"{located.folder}: the weights cannot be loaded: {why}", "fetch them again") from problem
+    notes = _missing(located, sorted(info["missing_keys"])) + _left_out(sorted(info["unexpected_keys"]))
+    return model.eval(), notes
+
+
+def _require_model(located: Located, auto_class: Any, config: Any, trust_remote_code: bool) -> None:
+    """Raise ModelError if the config builds no model, so that its weights are not to blame."""
+    try:
+        with quiet(), torch.device("meta"):
+            auto_class.from_config(config, trust_remote_code=trust_remote_code)
+    except Exception as problem:  # constructors raise whatever a wrong value leads to
+        if type(config) not in auto_class._model_mapping:
+            raise ModelError(
+                f"{located.folder}: transformers has no {auto_class.__name__} for `{config.model_type}`; only models "
+                "that read text are run"
+            ) from problem
+        told = f"{type(problem).__name__}: {(str(problem).strip() or 'no reason given').splitlines()[0]}"
+        raise ModelError(
+            f"{located.folder / 'config.json'}: no model can be built from these values: {told}",
+            "compare it with the config of the original",
+        ) from problem
+
+
+def _left_out(unexpected: list[str]) -> tuple[str, ...]:
+    """A note on whole layers of the checkpoint for which the config has no place; heads of other tasks are usual."""
+    layers = [name for name in unexpected if any(part.isdigit() for part in name.split("."))]
+    return (f"in the checkpoint, not in the model: {len(layers)} weights of layers",) if layers else ()
 
 
 def _missing(located: Located, missing: list[str]) -> tuple[str, ...]:

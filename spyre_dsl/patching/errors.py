@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 
 from spyre_dsl.language.diagnostics import SpyreDslError
@@ -39,6 +40,10 @@ class UnseenSignature(PatchError):
 
 class ApplyError(PatchError):
     """A plan does not fit the model it is applied to, or the model is patched already."""
+
+
+class NotPicklable(PatchError, pickle.PicklingError):
+    """A patched model was to be pickled."""
 
 
 def place_in(source: Source | None, span: Span) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +11,9 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from spyre_dsl.patching.alone import alone
 from spyre_dsl.patching.entry import GraphEntry, GraphTable
-from spyre_dsl.patching.errors import UnseenSignature
+from spyre_dsl.patching.errors import NotPicklable, UnseenSignature
 from spyre_dsl.patching.export_owner import Source
 from spyre_dsl.patching.fold import Fold
 from spyre_dsl.patching.inner_hooks import refuse_inner_hooks
@@ -23,8 +23,6 @@ from spyre_dsl.patching.write_back import write_back
 
 STATE = "_spyre_owner"
 """The attribute of a patched module that holds its ``OwnerState``."""
-
-_BUILDING = threading.RLock()
 
 _REFRESH_KEY = "spyre-dsl: refresh folded values"
 
@@ -48,6 +46,14 @@ class OwnerState:
         made.base = copy.deepcopy(self.base, memo)
         made.journal = copy.deepcopy(self.journal, memo)
         return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise NotPicklable(
+            f"{self.path or 'the model'} is patched by spyre-dsl, and its rewritten graphs belong to this process: they"
+            " cannot be pickled (torch.save of a whole model, or handing one to another process)\n  help: save "
+            "`model.state_dict()`, which is that of the unpatched model, load it there, and plan and apply again; or "
+            "revert the model first"
+        )
 
 
 def patched_forward(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -193,11 +199,10 @@ def _tracing(leaves: Sequence[Any]) -> bool:
 def _unseen(module: torch.nn.Module, structure: Structure, leaves: list[Any]) -> GraphEntry:
     """Export and rewrite for a signature that was not seen before; refuse where that cannot be done.
 
-    torch.export changes how modules are called in the whole process: only one thread builds at a time, and no other
-    thread may run a model meanwhile. Who serves from several threads brings each signature once before they start.
+    One thread does so at a time; others wait where they call a module (see ``alone``).
     """
     state: OwnerState = vars(module)[STATE]
-    with _BUILDING:
+    with alone():
         return state.table.find(module, structure, leaves) or _build(module, state, structure, leaves)
 
 

@@ -16,10 +16,13 @@ from spyre_dsl.patching.errors import ApplyError
 
 
 class _Missing:
-    """Stands for "was not there"; one object, also after a deep copy."""
+    """Stands for "was not there"; one object, also after a deep copy and in a pickle."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Missing:
         return self
+
+    def __reduce__(self) -> str:
+        return "MISSING"
 
     def __repr__(self) -> str:
         return "MISSING"

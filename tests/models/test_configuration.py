@@ -33,6 +33,10 @@ def test_a_config_is_read_from_a_file_or_its_folder(tmp_path: Path) -> None:
         ({"model_type": "no such thing at all"}, "a newer transformers may know it"),
         ({"hidden_size": 3}, "there is no `model_type`"),
         ({"model_type": "llama", "quantization_config": {"quant_method": "gptq"}}, r"quantised \(gptq\)"),
+        ({"model_type": "llama", "quantization_config": "int8"}, r"quantised \(int8\)"),
+        ({"model_type": "llama", "compression_config": ["int8"]}, r"quantised \(\['int8'\]\)"),
+        ({"model_type": ["bert"]}, r"`model_type` is \['bert'\], and must be the name"),
+        ({"model_type": 7}, "`model_type` is 7, and must be the name"),
         ({"model_type": "bert", "hidden_size": "wide"}, "does not accept this config"),
         (
             {"model_type": "mine", "auto_map": {"AutoModel": "code.Mine"}, "architectures": ["Mine"]},

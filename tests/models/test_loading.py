@@ -128,3 +128,43 @@ def test_a_config_that_describes_no_model_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", **TINY_GPT2, "n_head": 3}))
     with pytest.raises(ModelError, match="cannot build this model"):
         random_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"num_attention_heads": 3}, "not a multiple of the number of attention heads"),
+        ({"num_attention_heads": 0}, "ZeroDivisionError"),
+        ({"hidden_act": "no such"}, "KeyError: 'no such'"),
+        ({"pad_token_id": 99999}, "Padding_idx must be within"),
+    ],
+)
+def test_a_config_that_builds_no_model_is_blamed_and_not_the_weights(
+    bert_copy: Path, wrong: dict[str, object], told: str
+) -> None:
+    edit(bert_copy, wrong)
+    with pytest.raises(ModelError, match=f"config.json: no model can be built from these values: .*{told}"):
+        load_model(str(bert_copy))
+
+
+def test_weights_of_other_shapes_are_said_to_be_that(bert_copy: Path) -> None:
+    edit(bert_copy, {"hidden_size": 64})
+    with pytest.raises(ModelError, match="their shapes are not those of the config"):
+        load_model(str(bert_copy))
+
+
+def test_a_model_that_reads_no_text_is_no_damaged_checkpoint(bert_copy: Path) -> None:
+    edit(bert_copy, {"model_type": "whisper", "is_encoder_decoder": True})
+    with pytest.raises(ModelError, match="no AutoModelForSeq2SeqLM for `whisper`; only models that read text"):
+        load_model(str(bert_copy))
+
+
+def test_layers_that_the_config_has_no_place_for_are_noted(bert_copy: Path) -> None:
+    edit(bert_copy, {"num_hidden_layers": 0})
+    assert load_model(str(bert_copy)).notes == ("in the checkpoint, not in the model: 16 weights of layers",)
+
+
+def edit(folder: Path, values: dict[str, object]) -> None:
+    """Change keys of the folder's config."""
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
