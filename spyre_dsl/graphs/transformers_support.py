@@ -16,6 +16,8 @@ from transformers.exporters.exporter_dynamo import (
     reset_model_state,
 )
 
+_CHATTING = ("torch._export.non_strict_utils", "torch.fx.experimental.symbolic_shapes")
+
 
 def dynamic_shapes(inputs: Any) -> Any:
     """The ``dynamic_shapes`` of ``torch.export.export`` that leave every dimension of every tensor open.
@@ -39,13 +41,16 @@ def exportable(model: torch.nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _without_chatter() -> Iterator[None]:
-    """Every dimension of size 1 would be announced as fixed, and torch deprecates what torch itself calls."""
-    logger = logging.getLogger("torch._export.non_strict_utils")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    """Every dimension of size 1 would be announced as fixed, torch deprecates what torch itself calls, and a refusal
+    would come with the graph so far beside its own words."""
+    loggers = [logging.getLogger(name) for name in _CHATTING]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*LeafSpec.*", category=FutureWarning)
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
