@@ -8,8 +8,8 @@ from torch import nn
 from torch.nn import functional as F
 
 import spyre_sim
+from spyre_dsl.blocks.placement import host
 from spyre_sim import Refusal
-from tests.spyre_sim.placement import host
 
 
 def half(*shape: int) -> torch.Tensor:
