@@ -13,9 +13,13 @@ from transformers import (
     AutoModel,
     AutoModelForCausalLM,
     BertConfig,
+    DebertaV2Config,
+    Gemma3TextConfig,
     GPT2Config,
+    ModernBertConfig,
     PretrainedConfig,
     Qwen3Config,
+    XLMRobertaConfig,
 )  # fmt: skip
 
 import spyre_sim
@@ -56,6 +60,31 @@ CASES = {
         True,
         {"split-of-conv1d": 3, "pad-to-stick": 1, "pad-the-projection": 3, "widen-the-conv1d-projection": 1,
          "cube-as-products": 1, "boolean-to-finite": 1, "mask-on-host": 1},
+    ),
+    "xlm-roberta with heads of 32": Case(
+        XLMRobertaConfig(hidden_size=128, num_hidden_layers=1, num_attention_heads=4, intermediate_size=192, **TOKENS),
+        False,
+        {"token-types-at-positions": 1, "pad-to-stick": 1, "pad-the-projection": 3, "widen-the-output-projection": 1,
+         "boolean-to-finite": 1, "mask-on-host": 1},
+    ),
+    "modernbert": Case(
+        ModernBertConfig(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, intermediate_size=192,
+                         pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2, **TOKENS),
+        False,
+        {"unbind-of-linear": 3, "split-of-linear": 2, "rotation-in-input-dtype": 2, "boolean-to-finite": 1,
+         "mask-on-host": 1, "cosines": 1, "sines": 1},
+    ),
+    "gemma3": Case(
+        Gemma3TextConfig(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1,
+                         head_dim=64, query_pre_attn_scalar=64, intermediate_size=192, use_cache=False, **TOKENS),
+        False,
+        {"scaled-norm-in-input-dtype": 7, "slices": 2, "boolean-to-finite": 1, "mask-on-host": 1, "cosines": 1,
+         "sines": 1},
+    ),
+    "deberta-v2": Case(
+        DebertaV2Config(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, intermediate_size=192, **TOKENS),
+        False,
+        {"pairs-on-host": 1},
     ),
     "qwen3": Case(
         Qwen3Config(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, head_dim=128,

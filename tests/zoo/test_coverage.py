@@ -1,0 +1,43 @@
+"""The page on coverage is what was recorded, and its sums are those of its rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.zoo.coverage import DOWNLOADED, PAGE, STACKS, STORE, _stored, page, passing, without
+from tests.zoo.tiny_models import EMBEDDING
+
+ROWS = _stored()
+
+
+def row(**parts: object) -> dict[str, object]:
+    made = {"type": "bert", "causal": False, "stack": "2026-06", "verdict": "pass", "patches": 0, "cosine": 1.0}
+    return {**made, "before": "", "after": "", "why": "", **parts}
+
+
+def test_the_page_is_what_was_recorded() -> None:
+    assert STORE.exists()
+    assert PAGE.read_text(encoding="utf-8") == page(ROWS)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_type_was_swept_and_none_crashed(stack: str) -> None:
+    here = [item for item in ROWS if item["stack"] == stack and not item["causal"]]
+    assert [item["type"] for item in here] == EMBEDDING
+    assert not [item["type"] for item in here if item["verdict"] == "crash"]
+
+
+def test_every_type_has_its_count() -> None:
+    assert set(DOWNLOADED) == set(EMBEDDING)
+    assert sum(DOWNLOADED.values()) == 9330
+
+
+def test_models_are_counted_by_type() -> None:
+    assert passing([row(), row(type="mpnet"), row(type="roberta", verdict="refused")]) == (3727, 4339)
+
+
+def test_the_status_without_adapters() -> None:
+    assert without(row(before="aten.ne[N35]", patches=3)) == "refused"
+    assert without(row()) == "pass"
+    assert without(row(patches=2)) == "not refused"
+    assert without(row(verdict="no graph")) == "no graph"
