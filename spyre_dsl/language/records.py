@@ -149,14 +149,10 @@ def _methods(names: Sequence[str], compared: Sequence[str], frozen: bool, eq: bo
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in compared)
         return f"{type(self).__qualname__}({shown})"
 
-    def __getstate__(self: Any) -> tuple[Any, ...]:
-        return state(self)
+    def __reduce__(self: Any) -> tuple[type, tuple[Any, ...]]:
+        return self.__class__, state(self)
 
-    def __setstate__(self: Any, values: tuple[Any, ...]) -> None:
-        for name, value in zip(names, values):
-            object.__setattr__(self, name, value)
-
-    methods: list[Callable[..., Any]] = [__repr__, __getstate__, __setstate__]
+    methods: list[Callable[..., Any]] = [__repr__, __reduce__]
     if eq:
         methods += _equality(compared)
     if frozen:

@@ -28,6 +28,8 @@ class RuleTerms:
     number: int
     whole: bool = False
     """Whether it is known already that the pattern and all guards could be parsed."""
+    outlined: bool = False
+    """Whether ``rule`` lacks its expressions; see :mod:`~spyre_dsl.language.outlines`."""
 
     @lazy
     def usable(self) -> bool:
@@ -117,10 +119,28 @@ class RuleTerms:
     def _terms(self) -> Terms:
         return Terms(self._prefix)
 
-    @property
+    @lazy
     def identity(self) -> tuple[object, ...]:
         """Equal for rules that say the same in the same words, wherever they stand; see :class:`FirstOfEach`."""
-        return self.rule.match, self.rule.rewrite, self.stacks, self.rule.priority
+        rule = self._in_full() if self.outlined else self.rule
+        return rule.match, rule.rewrite, self.stacks, rule.priority
+
+    @lazy
+    def scope(self) -> tuple[object, ...]:
+        """Equal for rules of one identity, and quick to compare."""
+        match = self.rule.match
+        config = [(clause.key, *(value for value in clause.values if isinstance(value, str))) for clause in match.config]
+        return match.module, match.path, len(match.where), tuple(config), self.stacks, self.rule.priority
+
+    def _in_full(self) -> Rule:
+        """The rule with its expressions, read again from the text of its file."""
+        from spyre_dsl.language.loader import load_text  # whoever has rules of other processes has imported it
+
+        source = self.adapter.source
+        assert source is not None
+        adapter = load_text(source.text, source.name).adapter
+        assert adapter is not None
+        return next(rule for rule in adapter.rules if rule.span == self.rule.span)
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -136,21 +156,22 @@ class FirstOfEach:
     """Keeps the first rule of each identity.
 
     To hash a rule is to walk through all of it; so rules are told apart by what their patterns demand, which is known
-    anyway, and hashed only where that is the same.
+    anyway, then by where they apply, and hashed only where both are the same.
     """
 
     def __init__(self) -> None:
-        self._alone: dict[Demands, RuleTerms] = {}
-        self._together: dict[Demands, dict[object, RuleTerms]] = {}
+        self._alone: dict[object, RuleTerms] = {}
+        self._together: dict[object, dict[object, RuleTerms]] = {}
 
     def find(self, rule: RuleTerms) -> RuleTerms:
         """The first rule that was asked for and is the same as this one: perhaps this one itself."""
-        other = self._alone.setdefault(rule.demands, rule)
+        key = (rule.demands, rule.scope)
+        other = self._alone.setdefault(key, rule)
         if other is rule:
             return rule
-        same = self._together.get(rule.demands)
+        same = self._together.get(key)
         if same is None:
-            same = self._together[rule.demands] = {other.identity: other}
+            same = self._together[key] = {other.identity: other}
         return same.setdefault(rule.identity, rule)
 
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 MAX_DEPTH = 3
 """How deep terms are looked into."""
 
-_ANY: Hashable = object()
+_ANY: Hashable = ...
 Position = tuple[Hashable, ...]
 Demands = tuple[tuple[Position, Hashable], ...]
 """What a term demands, position by position, the root first."""

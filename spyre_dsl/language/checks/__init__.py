@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from spyre_dsl.language.checks.registry import CHECKS
+from spyre_dsl.language.checks.examined import Examined, sound_rules
+from spyre_dsl.language.checks.registry import CHECKS, Registered
 from spyre_dsl.language.checks.view import AdapterView
 from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.source import Source
@@ -46,31 +47,49 @@ def check(
     Returns:
         Each finding once, by file in the order given, then by place; without those that the files silence.
     """
-    views = [
-        AdapterView(result.adapter, tuple(found.span for found in result.diagnostics))
-        for result in results
-        if result.adapter is not None
-    ]
-    found = [diagnostic for result in results for diagnostic in result.diagnostics]
-    found.extend(_run(views, deep))
-    sources = [result.source for result in results]
-    return tuple(_sorted(sources, _wanted(suppress(sources, found), select, ignore)))
+    registered = checks(deep=deep)
+    files = [examine(result, place, registered) for place, result in enumerate(results)]
+    return compare(files, registered, select=select, ignore=ignore)
 
 
-def _run(views: Sequence[AdapterView], deep: bool) -> list[Diagnostic]:
+def checks(*, deep: bool = False) -> Sequence[Registered]:
+    """All checks, imported; those that look at the installed packages if ``deep``."""
     for module in (*MODULES, *(DEEP_MODULES if deep else ())):
         import_module(f"{__name__}.{module}")
-    wanted = [entry for entry in CHECKS if deep or not entry.deep]
-    each = [entry.each for entry in wanted if entry.each is not None]
-    found: list[Diagnostic] = []
-    for view in views:  # all checks of one file before the next: what they share is at hand then, and need not be kept
-        for check_file in each:
-            found.extend(check_file(view))
-        view.forget()
-    for entry in wanted:
+    return [entry for entry in CHECKS if deep or not entry.deep]
+
+
+def examine(result: LoadResult, place: int, registered: Sequence[Registered]) -> Examined:
+    """A file by itself, which is number ``place`` of all.
+
+    All checks see one file before the next: what they share is at hand then, and need not be kept.
+    """
+    if result.adapter is None:
+        return Examined(result.source, result.diagnostics)
+    view = AdapterView(result.adapter, tuple([found.span for found in result.diagnostics]))
+    found = list(result.diagnostics)
+    for entry in registered:
+        if entry.each is not None:
+            found.extend(entry.each(view))
+    rules = sound_rules(view, place)
+    view.forget()
+    return Examined(result.source, found, result.adapter, rules)
+
+
+def compare(
+    files: Sequence[Examined],
+    registered: Sequence[Registered],
+    *,
+    select: Collection[str] | None = None,
+    ignore: Collection[str] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """What ``check`` returns, of files that were examined one by one."""
+    found = [diagnostic for file in files for diagnostic in file.diagnostics]
+    for entry in registered:
         if entry.together is not None:
-            found.extend(entry.together(views))
-    return found
+            found.extend(entry.together(files))
+    sources = [file.source for file in files]
+    return tuple(_sorted(sources, _wanted(suppress(sources, found), select, ignore)))
 
 
 def _wanted(

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from spyre_dsl.language.checks.examined import Examined
 from spyre_dsl.language.checks.facts import place_of
 from spyre_dsl.language.checks.registry import file_check, set_check
 from spyre_dsl.language.checks.view import AdapterView
+from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
+from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
 
 
 @set_check("SD501")
-def check_adapter_names(views: Sequence[AdapterView]) -> Iterator[Diagnostic]:
+def check_adapter_names(files: Sequence[Examined]) -> Iterator[Diagnostic]:
     """No two adapters have the same name."""
-    first: dict[str, AdapterView] = {}
-    for view in views:
-        name = view.adapter.name
-        if not name:
+    first: dict[str, tuple[Source, Span]] = {}
+    for file in files:
+        if file.adapter is None or not file.adapter.name:
             continue
-        other = first.setdefault(name, view)
-        if other is not view:
-            related = (Related("the first adapter of this name", other.source, other.adapter.name_span),)
+        name, here = file.adapter.name, (file.source, file.adapter.name_span)
+        other = first.setdefault(name, here)
+        if other is not here:
+            related = (Related("the first adapter of this name", *other),)
             message = f"there is another adapter `{name}`"
-            label = f"the first is in {other.source.name}"
-            yield view.diagnose("SD501", message, view.adapter.name_span, label=label, related=related)
+            label = f"the first is in {other[0].name}"
+            yield diagnose("SD501", message, *here, label=label, related=related)
 
 
 @file_check("SD502")

@@ -9,10 +9,11 @@ from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.records import record
 
 if TYPE_CHECKING:
+    from spyre_dsl.language.checks.examined import Examined
     from spyre_dsl.language.checks.view import AdapterView
 
 FileCheck = Callable[["AdapterView"], Iterator[Diagnostic]]
-SetCheck = Callable[[Sequence["AdapterView"]], Iterator[Diagnostic]]
+SetCheck = Callable[[Sequence["Examined"]], Iterator[Diagnostic]]
 
 
 @record
@@ -43,7 +44,7 @@ def file_check(*codes: str, deep: bool = False) -> Callable[[FileCheck], FileChe
 
 
 def set_check(*codes: str, deep: bool = False) -> Callable[[SetCheck], SetCheck]:
-    """Registers a check that looks at all adapters together."""
+    """Registers a check that looks at all files together, at what is left of each after it was checked by itself."""
 
     def register(check: SetCheck) -> SetCheck:
         CHECKS.append(Registered(frozenset(codes), together=check, deep=deep))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from spyre_dsl.language.checks.examined import Examined
 from spyre_dsl.language.checks.registry import set_check
-from spyre_dsl.language.checks.view import EMPTY_SOURCE, AdapterView
+from spyre_dsl.language.checks.view import EMPTY_SOURCE
 from spyre_dsl.language.codes import diagnose
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.overlap import Overlap, hidden, overlaps
@@ -23,9 +24,9 @@ STEPS_PER_RULE = 250
 
 
 @set_check("SD401", "SD402", "SD403", "SD404", "SD405")
-def check_rules_together(views: Sequence[AdapterView]) -> Iterator[Diagnostic]:
+def check_rules_together(files: Sequence[Examined]) -> Iterator[Diagnostic]:
     """Overlaps, rules that never get their turn, and rewriting that never ends."""
-    rules = _sound_rules(views)
+    rules = [rule for file in files for rule in file.rules]
     efforts = [Effort(STEPS + STEPS_PER_RULE * len(rules)) for _ in range(3)]
     for overlap in overlaps(rules, efforts[0]):
         yield _overlap(overlap)
@@ -45,16 +46,6 @@ def _gave_up(rules: Sequence[RuleTerms]) -> Diagnostic:
     message = f"{counted}: there are too many ways to match them"
     label = "the largest pattern is this one"
     return diagnose("SD405", message, _source(largest), _place(largest), label=label)
-
-
-def _sound_rules(views: Sequence[AdapterView]) -> list[RuleTerms]:
-    """The rules that could be read in full: from what is left of another, nothing follows."""
-    pairs = ((view, rule) for view in views for rule in view.rules)
-    return [
-        RuleTerms(view.adapter, rule.rule, number, whole=not rule.broken)
-        for number, (view, rule) in enumerate(pairs)
-        if not (view.damage and view.damaged(rule.rule.span))
-    ]
 
 
 def _overlap(overlap: Overlap) -> Diagnostic:

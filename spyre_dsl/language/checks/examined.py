@@ -1,0 +1,54 @@
+"""One file of many, once all is said of it that needs no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spyre_dsl.language.adapter import Adapter
+from spyre_dsl.language.checks.view import AdapterView
+from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.encoding import MAX_BYTES
+from spyre_dsl.language.records import record
+from spyre_dsl.language.rule_terms import RuleTerms
+from spyre_dsl.language.source import Source
+
+
+@record
+class Examined:
+    """What is wrong with a file by itself, and what is to be compared with other files.
+
+    ``adapter`` is None where there is nothing to compare. ``rules`` are those that could be read in full. Pickled, it
+    keeps what the comparison needs, and the expressions are left out.
+    """
+
+    source: Source
+    diagnostics: Sequence[Diagnostic]
+    adapter: Adapter | None = None
+    rules: Sequence[RuleTerms] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.adapter is None:
+            return Examined, (self.source, self.diagnostics)
+        from spyre_dsl.language.outlines import outline, packed
+
+        return _received, (self.source, self.diagnostics, outline(self.adapter), [packed(rule) for rule in self.rules])
+
+
+def _received(source: Source, diagnostics: Sequence[Diagnostic], adapter: Adapter, sent: Sequence[Any]) -> Examined:
+    from spyre_dsl.language.outlines import unpacked
+
+    return Examined(source, diagnostics, adapter, [unpacked(adapter, rule) for rule in sent])
+
+
+def sound_rules(view: AdapterView, place: int) -> list[RuleTerms]:
+    """The rules of a file that could be read in full: from what is left of another, nothing follows.
+
+    Their numbers follow from ``place``, that of the file, so that they are the same whoever counts them: no file has as
+    many rules as it may have bytes.
+    """
+    return [
+        RuleTerms(view.adapter, rule.rule, number, whole=not rule.broken)
+        for number, rule in enumerate(view.rules, place * MAX_BYTES)
+        if not (view.damage and view.damaged(rule.rule.span))
+    ]
