@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from spyre_dsl.cli.reporters import FORMATS, Findings, find_reporter
-from spyre_dsl.language.checks import check
+from spyre_dsl.language.checks import checks, compare
+from spyre_dsl.language.checks.examined import Examined
+from spyre_dsl.language.checks.parts import examine_all, processes_for
+from spyre_dsl.language.checks.registry import Registered
 from spyre_dsl.language.codes import CODES
 from spyre_dsl.language.diagnostics import Severity, SpyreDslError
 from spyre_dsl.language.suggest import nearest
@@ -52,6 +55,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--ignore", metavar="CODES", action="append", help="do not report these codes")
     parser.add_argument("--strict", action="store_true", help="turn warnings into errors")
     parser.add_argument(
+        "--jobs", metavar="N", type=_jobs, help="how many processes check files (one for each core if there are many)"
+    )
+    parser.add_argument(
         "--deep",
         action="store_true",
         help="compare module classes, what they take and have, config keys and model types with the installed packages",
@@ -62,8 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the command; returns the exit code."""
     try:
         select, ignore = parse_codes(arguments.select), parse_codes(arguments.ignore)
-        results, unreadable = read(arguments.paths)
-        found = check(results, select=select, ignore=ignore, deep=arguments.deep)
+        registered = checks(deep=arguments.deep)
+        files, unreadable = examined(arguments, registered)
+        found = compare(files, registered, select=select, ignore=ignore)
     except SpyreDslError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return COULD_NOT_RUN
@@ -71,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         from dataclasses import replace  # as much work to import as some files are to check
 
         found = tuple(replace(entry, severity=Severity.ERROR) for entry in found)
-    findings = Findings(found, len(results))
+    findings = Findings(found, len(files))
     write(find_reporter(arguments.format)(findings, colour=colours_wanted(sys.stdout)), sys.stdout)
     if arguments.format != "text":
         print(findings.summary(), file=sys.stderr)
@@ -100,20 +107,29 @@ def parse_codes(given: Sequence[str] | None) -> frozenset[str] | None:
     return frozenset(words)
 
 
-def read(paths: Sequence[str]) -> tuple[list[LoadResult], list[OSError]]:
-    """Loads what the paths stand for, each file once; and why some of the files cannot be read.
+def examined(arguments: argparse.Namespace, registered: Sequence[Registered]) -> tuple[list[Examined], list[OSError]]:
+    """Loads and checks one by one what the paths stand for, each file once; and why some of the files cannot be read.
 
     Raises:
         SpyreDslError: paths that do not exist, or folders without adapter files; all of them are named.
     """
-    results: list[LoadResult] = []
-    unreadable: list[OSError] = []
-    for file in _find(paths):
-        try:
-            results.append(_load(file))
-        except OSError as problem:
-            unreadable.append(problem)
-    return results, unreadable
+    files = _find(arguments.paths)
+    found = examine_all(files, _load, registered, _processes(arguments, len(files)))
+    unreadable = [problem for problem in found if isinstance(problem, OSError)]
+    return [file for file in found if not isinstance(file, OSError)], unreadable
+
+
+def _processes(arguments: argparse.Namespace, files: int) -> int:
+    """How many processes look at the files; one in deep mode, where each would read the same tables."""
+    if arguments.deep:
+        return 1
+    return processes_for(files) if arguments.jobs is None else min(arguments.jobs, files)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of processes, such as 4")
+    return int(text)
 
 
 def _find(paths: Sequence[str]) -> list[str | None]:

@@ -1,7 +1,7 @@
 """Rules as one process hands them to another: what comparing them needs, without their expressions.
 
-A thousand files are checked in several processes, and all of their rules compared in one. Sending the syntax trees would
-take as long as building the terms again; the terms that were made of them are a third of that.
+A thousand files are checked in several processes, and all of their rules compared in one. Sending the syntax trees
+would take as long as building the terms again; the terms that were made of them are a third of that.
 """
 
 from __future__ import annotations

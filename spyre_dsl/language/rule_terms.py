@@ -129,8 +129,8 @@ class RuleTerms:
     def scope(self) -> tuple[object, ...]:
         """Equal for rules of one identity, and quick to compare."""
         match = self.rule.match
-        config = [(clause.key, *(value for value in clause.values if isinstance(value, str))) for clause in match.config]
-        return match.module, match.path, len(match.where), tuple(config), self.stacks, self.rule.priority
+        config = tuple([(c.key, *(value for value in c.values if isinstance(value, str))) for c in match.config])
+        return match.module, match.path, len(match.where), config, self.stacks, self.rule.priority
 
     def _in_full(self) -> Rule:
         """The rule with its expressions, read again from the text of its file."""

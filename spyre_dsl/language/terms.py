@@ -98,6 +98,9 @@ UNKNOWN = Host("unknown")
 MAX_TERMS = 2_000
 """The largest term that is reasoned about; ``let`` names can stand for exponentially large ones."""
 
+MAX_NESTING = 100
+"""How deep what a ``let`` name stands for may nest, as deep as one expression may; ``let`` names can pile up."""
+
 DIMENSIONS = frozenset(
     {"dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "source", "destination", "dimension"}
 )
@@ -105,7 +108,7 @@ DIMENSIONS = frozenset(
 
 
 class TooLarge(Exception):
-    """The term would have more than ``MAX_TERMS`` parts."""
+    """The term would have more than ``MAX_TERMS`` parts, or nest deeper than there is room for walking through it."""
 
 
 class Terms:
@@ -127,7 +130,7 @@ class Terms:
         """The term of ``node`` where a value of ``kind`` is wanted.
 
         Raises:
-            TooLarge: see ``MAX_TERMS``.
+            TooLarge: see ``MAX_TERMS`` and ``MAX_NESTING``.
         """
         self._budget -= 1
         if self._budget < 0:
@@ -168,8 +171,9 @@ class Terms:
         found = self.lets.get(node.name)
         if found is None:
             return Sym(node.name)
-        self._budget -= size_of(found)
-        if self._budget < 0:
+        size, depth = extent_of(found)
+        self._budget -= size
+        if self._budget < 0 or depth > MAX_NESTING:
             raise TooLarge
         return found
 
@@ -296,7 +300,19 @@ def subterms(term: Term) -> Iterator[Term]:
 
 def size_of(term: Term) -> int:
     """The number of parts of a term."""
-    return 1 + sum(size_of(part) for part in children_of(term))
+    return extent_of(term)[0]
+
+
+def extent_of(term: Term) -> tuple[int, int]:
+    """The number of parts of a term, and how deep they nest."""
+    size = deepest = 0
+    waiting = [(term, 1)]
+    while waiting:
+        part, depth = waiting.pop()
+        size += 1
+        deepest = max(deepest, depth)
+        waiting.extend([(inner, depth + 1) for inner in children_of(part)])
+    return size, deepest
 
 
 def variables(term: Term) -> list[str]:

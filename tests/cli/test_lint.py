@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spyre_dsl.cli import lint
 from spyre_dsl.cli.lint import colours_wanted, write
 from spyre_dsl.cli.main import main
+from spyre_dsl.language.loader import LoadResult, load_file
 
 CLEAN = """\
 adapter: cube
@@ -409,3 +412,53 @@ def test_a_pattern_that_is_a_value_is_one_mistake(pattern: str, here: Path, caps
     put(here, cube=CLEAN.replace('"pow($x, 3)"', f'"{pattern}"'))
     assert main(["lint", "cube.yaml", "--format", "json"]) == 1
     assert [found["code"] for found in json.loads(capsys.readouterr().out)["diagnostics"]] == ["SD306"]
+
+
+# Several processes.
+
+
+def test_jobs_change_nothing_that_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, **{f"file{number}": ERROR if number % 2 else WARNING for number in range(5)})
+    assert main(["lint", ".", "--jobs", "1"]) == 1
+    said = capsys.readouterr()
+    for jobs in ("2", "4", "100"):
+        assert main(["lint", ".", "--jobs", jobs]) == 1
+        assert capsys.readouterr() == said
+
+
+def test_standard_input_is_read_among_other_files(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(here, a=CLEAN, b=CLEAN.replace("cube", "b"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(ERROR.replace("cube", "c").encode())))
+    assert main(["lint", "a.yaml", "b.yaml", "-", "--jobs", "3"]) == 1
+    assert "<stdin>:5:18: error[SD203]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "many", "1.5"])
+def test_a_number_of_jobs_that_is_none(jobs: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, a=CLEAN)
+    assert main(["lint", ".", f"--jobs={jobs}"]) == 2
+    assert f"argument --jobs: `{jobs}` is no number of processes" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is one process only")
+@pytest.mark.parametrize("end", ["raise", "die"])
+def test_a_process_that_breaks_off_ends_the_command(
+    end: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(here, a=CLEAN, b=CLEAN)
+    parent = os.getpid()
+
+    def load(file: str) -> LoadResult:
+        if os.getpid() == parent:
+            return load_file(file)
+        if end == "raise":
+            raise AssertionError("a mistake of ours")
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+    monkeypatch.setattr(lint, "_load", load)
+    assert main(["lint", ".", "--jobs", "2"]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and ("a mistake of ours" if end == "raise" else "signal 9") in said.err

@@ -74,6 +74,14 @@ def test_terms_that_explode_are_refused() -> None:
             terms.lets[f"a{number}"] = terms.build(parse_expression(f"a{number - 1} * a{number - 1}"))
 
 
+def test_terms_that_nest_too_deep_are_refused() -> None:
+    terms = Terms()
+    terms.lets["a"] = terms.build(parse_expression("exp(" * 90 + "$x" + ")" * 90))
+    terms.lets["b"] = terms.build(parse_expression("exp(" * 90 + "a" + ")" * 90))
+    with pytest.raises(TooLarge):
+        terms.build(parse_expression("exp(b)"))
+
+
 # Unification.
 
 
