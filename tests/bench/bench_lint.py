@@ -3,9 +3,11 @@
     python tests/bench/bench_lint.py [--files 1000] [--repeat 5]
 
 Budgets: 13 files cold in at most 0.25 s and half of check-jsonschema's time; 1,000 files in at most 1 s and a quarter.
-Each figure is the processor time of a fresh process (both programs have one thread), the best of several runs, so that
-a busy machine disturbs it least. check-jsonschema
-only looks at the shape of a file; ``lint`` parses every expression and compares all rules with one another.
+Each figure is of a fresh process, the best of several runs. Time that passes (wall) is what a person waits for, and
+what the seconds of a budget mean; a busy machine disturbs it. Processor time is that of all processes together: few
+files are checked in one process, hundreds in one for each core; check-jsonschema always works in one. The ratio is to
+hold for both. check-jsonschema only looks at the shape of a file; ``lint`` parses every expression and compares all rules with one
+another.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -85,23 +89,36 @@ def adapter(number: int) -> str:
     )
 
 
-def best(command: list[str], repeat: int) -> float:
-    """The least processor time, in seconds, that a command took; it must end with 0 or 1."""
-    times = []
-    for _ in range(repeat):
-        with tempfile.TemporaryFile() as errors:
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
-            _, status, usage = os.wait4(process.pid, 0)
-            errors.seek(0)
-            said = errors.read().decode(errors="replace")
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in (0, 1) or "Traceback" in said:
-            raise SystemExit(f"{' '.join(command[:4])} ... ended with {process.returncode}: {said}")
-        times.append(usage.ru_utime + usage.ru_stime)
-    return min(times)
+@dataclass(frozen=True)
+class Times:
+    """The least time that passed and the least processor time of several runs, in seconds."""
+
+    wall: float
+    processor: float
 
 
-def compare(files: list[Path], repeat: int) -> tuple[float, float]:
+def best(command: list[str], repeat: int) -> Times:
+    """How long a command takes, which must end with 0 or 1."""
+    runs = [once(command) for _ in range(repeat)]
+    return Times(min(run.wall for run in runs), min(run.processor for run in runs))
+
+
+def once(command: list[str]) -> Times:
+    """One run, the processes that it starts included."""
+    with tempfile.TemporaryFile() as errors:
+        begun = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - begun
+        errors.seek(0)
+        said = errors.read().decode(errors="replace")
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1) or "Traceback" in said:
+        raise SystemExit(f"{' '.join(command[:4])} ... ended with {process.returncode}: {said}")
+    return Times(wall, usage.ru_utime + usage.ru_stime)
+
+
+def compare(files: list[Path], repeat: int) -> tuple[Times, Times]:
     """The times of lint and of check-jsonschema on the same files."""
     names = [str(file) for file in files]
     lint = best([sys.executable, "-m", "spyre_dsl.cli.main", "lint", *names], repeat)
@@ -129,10 +146,17 @@ def main() -> int:
             (f"{len(generated):,} generated files", generated, 1.0, 0.25),
         ):
             rows.append((what, *compare(files, arguments.repeat), seconds, ratio))
-    print(f"{'':28}{'lint':>10}{'budget':>10}{'check-jsonschema':>20}{'ratio':>8}{'budget':>10}")
+    print(f"{'':28}{'':10}{'lint':>10}{'budget':>10}{'check-jsonschema':>20}{'ratio':>8}{'budget':>10}")
+    good = True
     for what, lint, other, seconds, ratio in rows:
-        print(f"{what:28}{lint:>8.3f} s{seconds:>8.2f} s{other:>18.3f} s{lint / other:>8.2f}{ratio:>10.2f}")
-    return 0 if all(lint <= seconds and lint <= ratio * other for _, lint, other, seconds, ratio in rows) else 1
+        kinds = (("wall", lint.wall, other.wall), ("processor", lint.processor, other.processor))
+        for kind, mine, theirs in kinds:
+            budget = f"{seconds:.2f} s" if kind == "wall" else ""
+            share = mine / theirs
+            print(f"{what:28}{kind:10}{mine:>8.3f} s{budget:>10}{theirs:>18.3f} s{share:>8.2f}{ratio:>10.2f}")
+            good = good and share <= ratio and (kind != "wall" or mine <= seconds)
+            what = ""
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
