@@ -16,6 +16,9 @@ from transformers.exporters.exporter_dynamo import (
     reset_model_state,
 )
 
+CACHE_COUNTERS = frozenset({"cumulative_length", "cumulative_length_int", "prefill_cumulative_length", "_seen_tokens"})
+"""Attributes of caches, or of their layers, that count tokens in a Python number (or, elsewhere, in a tensor)."""
+
 _CHATTING = ("torch._export.non_strict_utils", "torch.fx.experimental.symbolic_shapes")
 
 

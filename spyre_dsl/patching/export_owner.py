@@ -72,8 +72,8 @@ class _Call:
         with recording(self.log):
             value = self.forward(*args, **kwargs)
         found: list[Any] = []
-        kept = flatten(value, found, tuple(caches))
-        changed = tuple(flatten(cache, found) for cache in caches)
+        kept = flatten(value, found, tuple(caches), counters=False)
+        changed = tuple(flatten(cache, found, counters=False) for cache in caches)
         self.result = ("tuple", (kept, ("tuple", changed)))
         return tuple(found)
 

@@ -73,8 +73,8 @@ def patched_forward(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         return unflatten(kept, outputs)
     caches = mutable_arguments((args, kwargs))
     value = unflatten(kept, outputs, tuple(caches))
-    for cache, after in zip(caches, unflatten(changed, outputs)):
-        write_back(cache, after)
+    for cache, after in zip(caches, changed[1]):
+        write_back(cache, after, outputs)
     return value
 
 

@@ -1,25 +1,38 @@
 """What a call looks like: its structure, its constants, and the kinds of its tensors.
 
 ``flatten`` takes ``(args, kwargs)`` apart into tensor leaves and a hashable *structure* that holds everything else:
-containers, registered pytree nodes (caches, model outputs), and constants. Two calls with the same structure and the
-same leaf kinds run the same graph, as far as their sizes satisfy it.
+containers, caches (attribute by attribute), registered pytree nodes (model outputs), and constants. Two calls with the
+same structure and the same leaf kinds run the same graph, as far as their sizes satisfy it.
 
-The functions here are written so that ``torch.compile`` can trace through them for calls without caches.
+A cache may count its tokens in a Python number, which is another one at each step of decoding. Such a number is handed
+over as the size of an empty tensor: torch.export then treats it as it treats sizes, and what a graph assumes about it
+becomes part of the graph's conditions instead of its key.
+
+The functions here are written so that ``torch.compile`` can trace through them.
 """
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch._guards import detect_fake_mode
 from torch.utils import _pytree as pytree
 
+from spyre_dsl.graphs.transformers_support import CACHE_COUNTERS
+
 Structure = tuple[Any, ...]
-"""``("leaf",)``, ``("constant", type, value)``, ``("tuple" | "list", children)``, ``("dict", keys, children)``,
+"""``("leaf",)``, ``("counter",)``, ``("constant", type, value)``, ``("tuple" | "list", children)``,
+``("dict", keys, children)``, ``("set", type, items)``, ``("object", type, names, children)``,
 ``("namedtuple", type, children)``, ``("node", type, context, children)`` or ``("argument", index)``."""
 
 LEAF: Structure = ("leaf",)
+COUNTER: Structure = ("counter",)
+_SMALLEST_SIZE = 2
+"""torch.export takes sizes of 0 and 1 for constants: a counter is its size less this."""
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class Opaque:
@@ -40,37 +53,76 @@ class Opaque:
         return f"<{type(self.value).__name__}>"
 
 
-def flatten(value: Any, leaves: list[Any], arguments: tuple[Any, ...] = ()) -> Structure:
+def flatten(
+    value: Any, leaves: list[Any], arguments: tuple[Any, ...] = (), *, counters: bool = True, inside: bool = False
+) -> Structure:
     """The structure of ``value``; its tensors (and symbolic numbers) are appended to ``leaves``.
 
     An object that is one of ``arguments`` becomes ``("argument", index)``: results that hand back what was passed
-    in keep its identity.
+    in keep its identity. Results are flattened without ``counters``: the numbers are then what they are. ``inside`` a
+    cache every object is taken apart. Raises TypeError for a cache that holds a bound method.
     """
-    if isinstance(value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)):
-        leaves.append(value)
-        return LEAF
+    if isinstance(value, (torch.Tensor, *_SYMBOLIC)):
+        return _leaf(value, leaves, inside)
     if value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
         return ("constant", type(value), value)
     for index, argument in enumerate(arguments):
         if value is argument:
             return ("argument", index)
+
+    def children(items: Any) -> tuple[Structure, ...]:
+        return tuple([flatten(item, leaves, arguments, counters=counters, inside=inside) for item in items])
+
     kind = type(value)
     if kind is tuple or kind is torch.Size:
-        return ("tuple", tuple([flatten(item, leaves, arguments) for item in value]))
+        return ("tuple", children(value))
     if kind is list:
-        return ("list", tuple([flatten(item, leaves, arguments) for item in value]))
+        return ("list", children(value))
     if kind is dict:
-        return ("dict", tuple(value.keys()), tuple([flatten(item, leaves, arguments) for item in value.values()]))
-    return _flatten_object(value, kind, leaves, arguments)
-
-
-def _flatten_object(value: Any, kind: type, leaves: list[Any], arguments: tuple[Any, ...]) -> Structure:
+        return ("dict", tuple(value.keys()), children(value.values()))
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return ("namedtuple", kind, tuple([flatten(item, leaves, arguments) for item in value]))
+        return ("namedtuple", kind, children(value))
+    if is_cache(value) or inside and _has_state(value):
+        return _flatten_state(value, kind, leaves, arguments, counters)
     node = pytree.SUPPORTED_NODES.get(kind)
     if node is not None:
-        children, context = node.flatten_fn(value)
-        return ("node", kind, freeze(context), tuple([flatten(child, leaves, arguments) for child in children]))
+        parts, context = node.flatten_fn(value)
+        return ("node", kind, freeze(context), children(parts))
+    return _constant(value, kind, inside)
+
+
+def _leaf(value: Any, leaves: list[Any], inside: bool) -> Structure:
+    if inside and isinstance(value, torch.SymInt) and (known := value.node.maybe_as_int()) is not None:
+        return ("constant", int, known)
+    leaves.append(value)
+    return LEAF
+
+
+def _flatten_state(value: Any, kind: type, leaves: list[Any], arguments: tuple[Any, ...], counters: bool) -> Structure:
+    """A cache, or an object inside one: what its attributes are."""
+    names, children = [], []
+    for name, item in vars(value).items():
+        names.append(name)
+        if counters and name in CACHE_COUNTERS and type(item) in (int, torch.SymInt):
+            leaves.append(_counted(item))
+            children.append(COUNTER)
+        else:
+            children.append(flatten(item, leaves, arguments, counters=counters, inside=True))
+    return ("object", kind, tuple(names), tuple(children))
+
+
+def _counted(number: Any) -> torch.Tensor:
+    """An empty tensor that carries ``number``, which is not negative, in its second size."""
+    if isinstance(number, torch.SymInt) and detect_fake_mode() is None:
+        number = number.node.hint
+    return torch.empty((0, number + _SMALLEST_SIZE))
+
+
+def _constant(value: Any, kind: type, inside: bool) -> Structure:
+    if inside and kind in (set, frozenset):
+        return ("set", kind, tuple(value))
+    if inside and kind is types.MethodType:
+        raise TypeError(f"a cache holds the bound method {value.__qualname__}: it cannot be taken apart")
     try:
         hash(value)
     except TypeError:
@@ -78,11 +130,25 @@ def _flatten_object(value: Any, kind: type, leaves: list[Any], arguments: tuple[
     return ("constant", kind, value)
 
 
+def is_cache(value: Any) -> bool:
+    """Whether ``value`` is a registered object with a state of its own, that a forward may change: a cache."""
+    return type(value) in pytree.SUPPORTED_NODES and _has_state(value)
+
+
+def _has_state(value: Any) -> bool:
+    """Whether an object is what its attributes are."""
+    if isinstance(value, (dict, list, tuple, set, type, torch.nn.Module, types.FunctionType, types.MethodType)):
+        return False
+    return hasattr(value, "__dict__")
+
+
 def unflatten(structure: Structure, leaves: Iterator[Any], arguments: tuple[Any, ...] = ()) -> Any:
     """The inverse of ``flatten``; caches and model outputs are made anew."""
     kind = structure[0]
     if kind == "leaf":
         return next(leaves)
+    if kind == "counter":
+        return next(leaves).shape[1] - _SMALLEST_SIZE
     if kind == "constant":
         return structure[2].value if isinstance(structure[2], Opaque) else structure[2]
     if kind == "argument":
@@ -95,6 +161,13 @@ def unflatten(structure: Structure, leaves: Iterator[Any], arguments: tuple[Any,
         return {key: unflatten(child, leaves, arguments) for key, child in zip(structure[1], structure[2])}
     if kind == "namedtuple":
         return structure[1](*[unflatten(child, leaves, arguments) for child in structure[2]])
+    if kind == "set":
+        return structure[1](structure[2])
+    if kind == "object":
+        made = object.__new__(structure[1])
+        for name, child in zip(structure[2], structure[3]):
+            made.__dict__[name] = unflatten(child, leaves, arguments)
+        return made
     children = [unflatten(child, leaves, arguments) for child in structure[3]]
     return pytree.SUPPORTED_NODES[structure[1]].unflatten_fn(children, thaw(structure[2]))
 
@@ -141,12 +214,8 @@ def _collect_mutable(value: Any, found: list[Any]) -> None:
     elif isinstance(value, dict):
         for item in value.values():
             _collect_mutable(item, found)
-    elif _is_registered_object(value) and all(value is not other for other in found):
+    elif is_cache(value) and all(value is not other for other in found):
         found.append(value)
-
-
-def _is_registered_object(value: Any) -> bool:
-    return type(value) in pytree.SUPPORTED_NODES and hasattr(value, "__dict__")
 
 
 def leaf_kind(leaf: Any) -> tuple[Any, ...]:
@@ -173,14 +242,16 @@ def _describe_leaf(leaf: Any) -> str:
 
 def _describe(structure: Structure, leaves: Iterator[str]) -> str:
     kind = structure[0]
-    if kind == "leaf":
+    if kind in ("leaf", "counter"):
         return next(leaves)
     if kind == "constant":
         return repr(structure[2])
+    if kind == "set":
+        return repr(structure[1](structure[2]))
     if kind == "dict":
         items = (f"{key}={_describe(child, leaves)}" for key, child in zip(structure[1], structure[2]))
         return "{" + ", ".join(items) + "}"
     children = [_describe(child, leaves) for child in structure[-1]] if kind != "argument" else []
-    if kind == "node":
+    if kind in ("node", "object"):
         return f"{structure[1].__name__}({', '.join(children)})"
     return f"[{', '.join(children)}]" if kind == "list" else f"({', '.join(children)})"

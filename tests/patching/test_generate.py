@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from transformers import StaticCache
+from transformers import AutoModelForCausalLM, DynamicCache, Gemma3TextConfig, MistralConfig, StaticCache
 
 from spyre_dsl.patching.plan import plan
 from tests.patching.rules import CUBE, ROPE, SQUARES, STACK, adapters, gpt2, qwen3, rules, text_inputs
@@ -65,6 +65,61 @@ def test_prefill_and_decode_are_two_signatures_and_later_steps_need_no_more():
         generated(model, prompts, 8)
         generated(model, text_inputs(3, 11, padded=False), 8)
         assert sum(len(table.all()) for table in tables) == before
+
+
+SMALL = dict(
+    hidden_size=64, num_attention_heads=2, num_key_value_heads=1, head_dim=32, intermediate_size=96, vocab_size=100,
+    bos_token_id=1, eos_token_id=2, pad_token_id=0, sliding_window=12,
+)  # fmt: skip
+SLIDING = {
+    "mistral": MistralConfig(num_hidden_layers=1, **SMALL),
+    "gemma3": Gemma3TextConfig(num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"], **SMALL),
+}
+
+
+@pytest.mark.parametrize("kind", SLIDING)
+def test_the_steps_of_a_sliding_window_share_graphs(kind):
+    """Two a family of owners that sees the cache (the window filling, and full), beside prefill: not one a token."""
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_config(SLIDING[kind]).eval()
+    prompts = text_inputs(padded=False)
+    wanted = generated(model, prompts, 16, min_new_tokens=16)
+    made = plan(model, rules(MARK_ATTENTION), (), {**prompts, "use_cache": False}, stack=STACK)
+    with made.applied(model):
+        assert torch.equal(generated(model, prompts, 16, min_new_tokens=16), wanted)
+        attention = model.get_submodule("model.layers.0.self_attn")
+        assert len(attention._spyre_owner.table.all()) <= 2 + 3 * model.config.num_hidden_layers
+
+
+def make_cache(kind, model):
+    if kind == "dynamic":
+        return DynamicCache(config=model.config)
+    return StaticCache(config=model.config, max_cache_len=16)
+
+
+@pytest.mark.parametrize("kind", ["dynamic", "static"])
+def test_decoding_compiles_as_one_graph_once_its_calls_were_seen(kind):
+    model = qwen3(1)
+    ids = text_inputs(padded=False)["input_ids"]
+
+    def decoded(run):
+        cache = make_cache(kind, model)
+        with torch.no_grad():
+            for token in (ids, ids[:, :1], ids[:, 1:2], ids[:, 2:3]):
+                out = run(input_ids=token, cache=cache, use_cache=True)
+        return out.logits, int(cache.get_seq_length())
+
+    wanted, length = decoded(model)
+    made = plan(model, adapters(SQUARES, ROPE), (), {"input_ids": ids, "use_cache": False}, stack=STACK)
+    torch._dynamo.reset()
+    with made.applied(model):
+        compiled = torch.compile(model, fullgraph=True, backend="eager")
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="run the patched model once with such inputs"):
+            decoded(compiled)
+        decoded(model)
+        found, reached = decoded(compiled)
+    torch.testing.assert_close(found, wanted)
+    assert reached == length == 11
 
 
 def test_a_static_cache_is_written_in_place():

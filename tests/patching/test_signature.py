@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import BertConfig, BertModel, DynamicCache
+from transformers import BertConfig, BertModel, DynamicCache, MistralConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 from spyre_dsl.graphs.transformers_support import exportable
@@ -71,6 +72,53 @@ def test_a_cache_is_taken_apart_into_its_tensors():
     again = unflatten(structure, iter(leaves))["cache"]
     assert again is not cache and again.layers[0].keys is cache.layers[0].keys
     assert mutable_arguments({"cache": cache}) == [cache]
+
+
+def sliding_cache(tokens: int) -> DynamicCache:
+    register_caches()
+    cache = DynamicCache(config=MistralConfig(sliding_window=16, num_hidden_layers=1))
+    cache.update(torch.ones(1, 2, tokens, 4), torch.zeros(1, 2, tokens, 4), 0)
+    return cache
+
+
+@pytest.mark.parametrize("tokens", [1, 2, 3, 40])
+def test_a_number_that_counts_a_caches_tokens_is_a_size_and_no_key(tokens):
+    structure, leaves = taken_apart(sliding_cache(tokens))
+    other, others = taken_apart(sliding_cache(7))
+    assert structure == other
+    assert [leaf_kind(leaf)[0] for leaf in leaves] == [leaf_kind(leaf)[0] for leaf in others]
+    (counter,) = [leaf for leaf in leaves if leaf.numel() == 0]
+    assert leaf_kind(counter) == leaf_kind(torch.empty(0, 9))
+    again = unflatten(structure, iter(leaves))
+    assert again.get_seq_length() == tokens and type(again.layers[0].cumulative_length) is int
+
+
+def test_what_a_cache_returned_is_flattened_with_its_numbers():
+    cache, leaves = sliding_cache(5), []
+    structure = flatten(cache, leaves, counters=False)
+    assert all(leaf.numel() for leaf in leaves)
+    assert unflatten(structure, iter(leaves)).get_seq_length() == 5
+
+
+def test_the_window_of_a_cache_keys_its_structure():
+    narrow, wide = sliding_cache(5), sliding_cache(5)
+    wide.layers[0].sliding_window = 32
+    assert taken_apart(narrow)[0] != taken_apart(wide)[0]
+
+
+def test_sets_in_a_cache_are_copied():
+    cache = sliding_cache(2)
+    cache.skipped = {1, 2}
+    structure, leaves = taken_apart(cache)
+    again = unflatten(structure, iter(leaves))
+    assert again.skipped == {1, 2} and again.skipped is not cache.skipped
+
+
+def test_a_cache_with_a_method_bound_to_it_is_refused():
+    cache = sliding_cache(2)
+    cache.longest = cache.get_seq_length
+    with pytest.raises(TypeError, match="bound method .*get_seq_length"):
+        taken_apart(cache)
 
 
 def test_a_result_that_is_an_argument_keeps_its_identity():
