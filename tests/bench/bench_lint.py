@@ -6,8 +6,8 @@ Budgets: 13 files cold in at most 0.25 s and half of check-jsonschema's time; 1,
 Each figure is of a fresh process, the best of several runs. Time that passes (wall) is what a person waits for, and
 what the seconds of a budget mean; a busy machine disturbs it. Processor time is that of all processes together: few
 files are checked in one process, hundreds in one for each core; check-jsonschema always works in one. The ratio is to
-hold for both. check-jsonschema only looks at the shape of a file; ``lint`` parses every expression and compares all rules with one
-another.
+hold for both. check-jsonschema only looks at the shape of a file; ``lint`` parses every expression and compares all
+rules with one another.
 """
 
 from __future__ import annotations
