@@ -288,7 +288,7 @@ def build_add_and_norm(run: list[DeviceOp]) -> DeviceOp:
 
 @kernel("fused.add_and_norm")
 def add_and_norm(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
-    """layer_norm(x + y), the sum in the memory of the result."""
+    """layer_norm(x + y), row by row."""
     x, y = contiguous(inputs[0]), contiguous(inputs[1])
     out = buffers.empty_like(x)
     weight, bias = affine(inputs[2], inputs[3], x.shape[-1])
