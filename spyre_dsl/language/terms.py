@@ -281,11 +281,9 @@ def uncopied(term: Term) -> Term:
 
 
 def children_of(term: Term) -> tuple[Term, ...]:
-    match term:
-        case Seq(items=parts) | App(args=parts) | Composite(args=parts) | Host(args=parts):
-            return parts
-        case _:
-            return ()
+    if isinstance(term, (App, Host, Composite)):
+        return term.args
+    return term.items if isinstance(term, Seq) else ()
 
 
 def subterms(term: Term) -> Iterator[Term]:
@@ -322,19 +320,17 @@ def variables(term: Term) -> list[str]:
 
 def substitute(term: Term, values: Mapping[str, Term]) -> Term:
     """``term`` with its variables replaced, also in what was put in their place."""
-    match term:
-        case Var():
-            return substitute(values[term.name], values) if term.name in values else term
-        case Seq():
-            return Seq(tuple(substitute(part, values) for part in term.items))
-        case App():
-            return App(term.op, tuple(substitute(part, values) for part in term.args))
-        case Composite():
-            return Composite(term.function, tuple(substitute(part, values) for part in term.args))
-        case Host():
-            return Host(term.function, tuple(substitute(part, values) for part in term.args))
-        case _:
-            return term
+    if isinstance(term, Var):
+        return substitute(values[term.name], values) if term.name in values else term
+    parts = children_of(term)
+    if not parts:
+        return term
+    replaced = tuple([substitute(part, values) for part in parts])
+    if isinstance(term, App):
+        return App(term.op, replaced)
+    if isinstance(term, (Host, Composite)):
+        return type(term)(term.function, replaced)
+    return Seq(replaced)
 
 
 def same_literal(a: Scalar, b: Scalar) -> bool:
