@@ -158,6 +158,18 @@ def strided_rows_loop(flat: Any, offset: int, sizes: Any, strides: Any, out: Any
             i, j = i + 1, 0
 
 
+@_jit
+def store_heads_loop(matrices: Any, first: int, out: Any) -> None:
+    """Matrices `first` and on of [B * H, rows, columns], rounded, to their places in `out` [B, rows, H, columns]."""
+    heads = out.shape[2]
+    for n in range(matrices.shape[0]):
+        batch, head = (first + n) // heads, (first + n) % heads
+        for r in range(matrices.shape[1]):
+            row, target = matrices[n, r], out[batch, r, head]
+            for c in range(row.size):
+                target[c] = rounded(row[c])
+
+
 @numba.njit(error_model="numpy", nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc"})
 def _top(row: Any) -> Any:
     """The maximum. Where the row holds a NaN it may be any of its elements: the row's sum is NaN in the end anyway."""
@@ -330,7 +342,6 @@ def add_and_norm_loop(x: Any, y: Any, narrow: bool, eps: float, weight: Any, bia
     for r in range(out.shape[0]):
         add_loop(x[r], y[r], held)
         _layer_norm_row(held, narrow, eps, weight, bias, out[r])
-
 
 
 __all__ = ["decode_loop", "decode_rows_loop", "sum_rows_loop"]

@@ -6,20 +6,19 @@ reports, bundles and traces count the separate ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ..graph import DeviceOp, Format, Program, Value
-from . import buffers, compiled
+from . import buffers, compiled, fused_attention
 from .elementwise import FUNCTIONS, table_of
 from .in_context import is_miscompiled
-from .matmul import PRODUCTS, as_batches, multiplying, operands, product, ragged
+from .matmul import product
 from .normalisation import affine, epsilon, is_narrow
-from .numbers import Arithmetic, Tensor, Words, array, contiguous, copied_on_grid, rows_of
-from .parallel import at_once, over_rows, shares
+from .numbers import Arithmetic, Tensor, array, contiguous, rows_of
+from .parallel import over_rows
 from .registry import kernel
+from .uses import Pattern, Uses, other
+
 
 def fuse(program: Program, arithmetic: Arithmetic) -> list[DeviceOp]:
     """The ops of the program with every run that has a fused form replaced by one op, at the place of its last."""

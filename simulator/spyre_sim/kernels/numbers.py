@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -108,6 +109,16 @@ def copied_on_grid(tensor: Tensor | Words) -> Tensor:
 
 def scaled_copy(tensor: Tensor, factor: float) -> Tensor | None:
     """round(tensor * factor), contiguous, for a view of up to four dims with a contiguous last one; else None."""
+    found = scaling(tensor, factor)
+    if found is None:
+        return None
+    out, block = found
+    over_rows(out.numel() // out.shape[-1], out.numel(), block)
+    return out
+
+
+def scaling(tensor: Tensor, factor: float) -> tuple[Tensor, Callable[[slice], None]] | None:
+    """Room for the result of `scaled_copy`, and what computes some of its rows."""
     if tensor.dim() not in (2, 3, 4) or tensor.stride(-1) != 1 or tensor.numel() == 0:
         return None
     out = buffers.empty(tensor.shape)
@@ -121,8 +132,7 @@ def scaled_copy(tensor: Tensor, factor: float) -> Tensor | None:
     def block(part: slice) -> None:
         strided_rows_loop(flat, tensor.storage_offset(), sizes, strides, rows[part], np.float32(factor), part.start)
 
-    over_rows(len(rows), rows.size, block)
-    return out
+    return out, block
 
 
 def rows_of(tensor: Tensor) -> Any:
