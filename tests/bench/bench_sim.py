@@ -1,10 +1,11 @@
 """How fast the simulated device is, next to torch's eager float32 in the same run.
 
-    python tests/bench/bench_sim.py [--repeats 9] [--skip-large]
+    python tests/bench/bench_sim.py [--repeats 25] [--skip-large]
 
-Prints a table of ratios with their budgets. Both sides take turns and the best of each counts, so that a busy machine
-disturbs the ratio least. `minilm` is a model of all-MiniLM-L6-v2's size with heads of a whole stick; its weights are
-random, which costs the same. Peak memory is what a compile and a run add to the resident set above the loaded model.
+Prints a table of ratios with their budgets. Both sides take turns and the best of many counts, so that a busy machine
+disturbs the ratio least; a large model takes a third of the turns. `minilm` is a model of all-MiniLM-L6-v2's size with
+heads of a whole stick; its weights are random, which costs the same. Peak memory is what a compile and a run add to the
+resident set above the loaded model.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def _status(field: str) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--repeats", type=int, default=25)
     parser.add_argument("--skip-large", action="store_true", help="leave out the shape of BERT-base")
     arguments = parser.parse_args()
     model_rows("to load what is loaded once", encoder(128, 1, 2), 2, 64, 1)

@@ -188,6 +188,16 @@ class TestRows:
         expected = flat.reshape(3, 3, width).transpose(1, 0, 2).reshape(9, width) * np.float32(0.125)
         assert same(out, round_dl16_numpy(expected))
 
+    def test_heads_that_are_stored_side_by_side(self, width: int) -> None:
+        """Matrices 1 to 3 of two batches of two; the others stay as they are."""
+        matrices = np.stack([rows_of(width, seed) for seed in range(4)])
+        out = np.full((2, 9, 2, width), np.float32(7))
+        expected = out.copy()
+        for n in (1, 2, 3):
+            expected[n // 2, :, n % 2] = round_dl16_numpy(matrices[n])
+        compiled.store_heads_loop(matrices[1:], 1, out)
+        assert same(out, expected)
+
     @pytest.mark.parametrize("narrow", [True, False])
     def test_the_norm_of_a_sum_is_that_of_the_sum(self, width: int, narrow: bool) -> None:
         x, y = on_grid(width), on_grid(width, seed=1)
