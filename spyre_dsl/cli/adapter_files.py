@@ -8,7 +8,8 @@ from pathlib import Path
 
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.collection import load
-from spyre_dsl.language.diagnostics import RuleError
+from spyre_dsl.language.diagnostics import RuleError, SpyreDslError
+from spyre_dsl.language.loader import adapter_files
 from spyre_dsl.language.resources import resource
 from spyre_dsl.targets.profiles import load_stack
 
@@ -24,8 +25,14 @@ def default_folder() -> Path:
 
 
 def load_adapters(paths: Sequence[str] = (), without: Sequence[str] = ()) -> AdapterSet:
-    """The checked adapters of ``paths``, or the default ones. Raises as ``spyre_dsl.load`` does."""
+    """The checked adapters of ``paths``, or the default ones.
+
+    Raises as ``spyre_dsl.load`` does, and SpyreDslError for a folder without adapter files: nothing would be patched.
+    """
     places: Sequence[str | Path] = paths or [default_folder()]
+    empty = [str(place) for place in places if Path(place).is_dir() and next(adapter_files(str(place)), None) is None]
+    if empty:
+        raise SpyreDslError(f"no adapter files (*.yaml, *.yml) in {', '.join(empty)}")
     return load(*places, without=without)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from typing import Any, cast
 
 import torch
@@ -53,7 +55,24 @@ def _without_chatter() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*LeafSpec.*", category=FutureWarning)
-            yield
+            with _without_graph():
+                yield
     finally:
         for logger, level in zip(loggers, levels):
             logger.setLevel(level)
+
+
+@contextmanager
+def _without_graph() -> Iterator[None]:
+    """torch.export prints the graph so far of what it refuses, perhaps twice: all else on standard error comes through."""
+    held, graph = io.StringIO(), ""
+    try:
+        with redirect_stderr(held):
+            yield
+    except Exception as problem:
+        found = [getattr(each, "partial_fx_graph", None) for each in (problem, problem.__cause__)]
+        graph = next((f"{each}\n" for each in found if each is not None), "")
+        raise
+    finally:
+        text = held.getvalue()
+        sys.stderr.write(text.replace(graph, "") if graph else text)

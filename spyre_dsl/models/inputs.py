@@ -28,6 +28,10 @@ _POSITIONS_BEHIND_PADDING = frozenset(
     "camembert data2vec-text esm ibert layoutlmv3 lilt longformer luke markuplm mpnet roberta roberta-prelayernorm "
     "xlm-roberta xlm-roberta-xl xmod".split()
 )
+# What forwards call pictures and sound.
+_NO_TEXT = ("pixel_values", "pixel_values_videos", "input_features", "input_values")
+# Models that compare text with something else, or look at both at once, without a ``return_loss`` to know them by.
+_READ_BOTH = frozenset("aimv2 bridgetower flava idefics owlv2 owlvit vilt".split())
 # Ids below this are where tokenizers keep their special tokens.
 _FIRST_WORD_ID = 10
 
@@ -56,6 +60,7 @@ def make_inputs(loaded: LoadedModel, texts: Sequence[str] = ()) -> ModelInputs:
     main = getattr(loaded.model, "main_input_name", "input_ids")
     if main != "input_ids" or "input_ids" not in accepted:
         raise ModelError(f"{loaded.name}: this model reads `{main}`; only models that read text are run")
+    _require_text_alone(loaded, accepted)
     limit, whose = _limit(loaded)
     config = loaded.model.config
     encoded = _encode(loaded.tokenizer, texts, limit) if loaded.tokenizer else _from_words(config, texts, limit)
@@ -70,6 +75,20 @@ def make_inputs(loaded: LoadedModel, texts: Sequence[str] = ()) -> ModelInputs:
     cut = max(_lengths(loaded.tokenizer, texts)) > limit
     notes = (f"texts cut to {limit} tokens, {whose}",) if cut else ()
     return ModelInputs(moved, encoded["attention_mask"].bool(), texts, notes)
+
+
+def _require_text_alone(loaded: LoadedModel, accepted: Any) -> None:
+    """Raise ModelError for a model that cannot run without pictures or sound beside its text.
+
+    Models that compare the two, as CLIP does, have a contrastive loss, which their forward can be asked to return.
+    """
+    others = [name for name in _NO_TEXT if name in accepted]
+    if others and ("return_loss" in accepted or loaded.model.config.model_type in _READ_BOTH):
+        what = "pictures" if others[0].startswith("pixel") else "sound"
+        raise ModelError(
+            f"{loaded.name}: this model reads {what} (`{others[0]}`) beside text; only models that read text are run",
+            "name a checkpoint of its text model alone, if there is one",
+        )
 
 
 def _limit(loaded: LoadedModel) -> tuple[int, str]:

@@ -94,6 +94,7 @@ def _build(kind: Kind, config: Any, device: str, trust_remote_code: bool, path: 
                 config, dtype=torch.float32, trust_remote_code=trust_remote_code
             )
     except Exception as problem:  # constructors raise whatever a wrong size leads to
+        _require_class(path, auto_class, config)
         raise ModelError(f"{path}: {kind.auto_class} cannot build this model: {problem}") from problem
     return model.eval()
 
@@ -116,17 +117,22 @@ def _read_weights(
     return model.eval(), notes
 
 
+def _require_class(place: Path, auto_class: Any, config: Any) -> None:
+    """Raise ModelError for a model type whose models are of another sort than those that are run."""
+    if type(config) not in auto_class._model_mapping:
+        raise ModelError(
+            f"{place}: transformers has no {auto_class.__name__} for `{config.model_type}`; only models that read text "
+            "are run"
+        )
+
+
 def _require_model(located: Located, auto_class: Any, config: Any, trust_remote_code: bool) -> None:
     """Raise ModelError if the config builds no model, so that its weights are not to blame."""
     try:
         with quiet(), torch.device("meta"):
             auto_class.from_config(config, trust_remote_code=trust_remote_code)
     except Exception as problem:  # constructors raise whatever a wrong value leads to
-        if type(config) not in auto_class._model_mapping:
-            raise ModelError(
-                f"{located.folder}: transformers has no {auto_class.__name__} for `{config.model_type}`; only models "
-                "that read text are run"
-            ) from problem
+        _require_class(located.folder, auto_class, config)
         told = f"{type(problem).__name__}: {(str(problem).strip() or 'no reason given').splitlines()[0]}"
         raise ModelError(
             f"{located.folder / 'config.json'}: no model can be built from these values: {told}",

@@ -41,6 +41,12 @@ WITHOUT_TORCH = (
         ),
         (["apply", "--config", "bare", "--dry-run", "--stack", "2020-01-01"], "the days from 2025-11-21 to 2026-09-24"),
         (["apply", "--config", "bare", "--dry-run", "--adapters", "absent.d"], "no adapters at absent.d"),
+        (
+            ["apply", "--config", "bare", "--dry-run", "--adapters", "bare", "--adapters", "typo"],
+            "no adapter files (*.yaml, *.yml) in bare, typo",
+        ),
+        (["why", "./absent", "gelu-new-cube", "--adapters", "bare"], "no adapter files (*.yaml, *.yml) in bare"),
+        (["test", "bare"], "no adapter files (*.yaml, *.yml) in bare"),
         (["apply", "--config", "typo", "--dry-run"], "no model type `brt`\n  help: did you mean `bart`?"),
         (["apply", "typo"], "there are no weights"),
         (["apply", "--config", "bare", "--dry-run"], "there is no `model_type`"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -156,3 +158,27 @@ class WithScript(nn.Module):
 def test_torchscript_is_refused_in_words(make, place):
     with pytest.raises(CaptureError, match=place):
         capture(make(), (torch.ones(2, 4),))
+
+
+class Picky(torch.nn.Module):
+    """Refused by torch.export, as models that look for infinities between layers are."""
+
+    def forward(self, x):
+        print("on standard error", file=sys.stderr)
+        return x * 2 if torch.isfinite(x).all() else x
+
+
+def test_a_refusal_comes_without_the_graph_so_far(capsys):
+    with pytest.raises(CaptureError, match="data-dependent"):
+        capture(Picky(), (torch.ones(2, 3),))
+    assert capsys.readouterr().err == "on standard error\n"
+
+
+def test_what_a_model_prints_on_standard_error_comes_through(capsys):
+    class Talks(torch.nn.Module):
+        def forward(self, x):
+            print("on standard error", file=sys.stderr)
+            return x * 2
+
+    capture(Talks(), (torch.ones(2, 3),))
+    assert "on standard error\n" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import AutoConfig, GPT2Config, PreTrainedTokenizerFast, ViTConfig
+from transformers import AutoConfig, GPT2Config, PreTrainedTokenizerFast
 
 from spyre_dsl.models.errors import ModelError
 from spyre_dsl.models.inputs import DEFAULT_TEXTS, make_inputs
@@ -108,11 +108,32 @@ def test_a_shape_without_weights_gets_inputs_without_data(gpt2_checkpoint: Path)
     assert made.arguments["input_ids"].device.type == "meta"
 
 
-def test_a_model_that_reads_pictures_is_refused(tmp_path: Path) -> None:
-    shape = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    ViTConfig(image_size=32, patch_size=16, **shape).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="reads `pixel_values`"):
-        make_inputs(random_model(tmp_path))
+TOWER = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+TEXT = {**TOWER, "vocab_size": 60, "max_position_embeddings": 16}
+PICTURES = {**TOWER, "image_size": 32, "patch_size": 16}
+OTHER_SENSES = {
+    "vit": ({**PICTURES}, "reads `pixel_values`"),
+    "clip": ({"text_config": TEXT, "vision_config": PICTURES}, r"reads pictures \(`pixel_values`\) beside text"),
+    "siglip": ({"text_config": TEXT, "vision_config": PICTURES}, r"reads pictures \(`pixel_values`\) beside text"),
+    "clipseg": ({"text_config": TEXT, "vision_config": PICTURES}, r"reads pictures \(`pixel_values`\) beside text"),
+    "vilt": ({**TEXT, **PICTURES}, r"reads pictures \(`pixel_values`\) beside text"),
+    "clap": ({}, r"reads sound \(`input_features`\) beside text"),
+    "whisper": ({}, "no AutoModelForSeq2SeqLM for `whisper`"),
+    "wav2vec2": ({}, "reads `input_values`"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_SENSES)
+def test_a_model_that_reads_more_than_text_is_refused(kind: str, tmp_path: Path) -> None:
+    shape, expected = OTHER_SENSES[kind]
+    AutoConfig.for_model(kind, **shape).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match=f"{expected}; only models that read text are run"):
+        make_inputs(random_model(tmp_path, device="meta"))
+
+
+def test_pictures_that_a_model_can_do_without_are_left_out(tmp_path: Path) -> None:
+    AutoConfig.for_model("git", **TEXT, vision_config=PICTURES).save_pretrained(tmp_path)
+    assert "pixel_values" not in make_inputs(random_model(tmp_path, device="meta"), ["word"]).arguments
 
 
 def test_ids_beyond_the_vocabulary_are_refused(bert_copy: Path) -> None:
