@@ -64,7 +64,7 @@ def _without_chatter() -> Iterator[None]:
 
 @contextmanager
 def _without_graph() -> Iterator[None]:
-    """torch.export prints the graph so far of what it refuses, perhaps twice: all else on standard error comes through."""
+    """torch.export prints the graph so far of what it refuses, perhaps twice: all else on stderr comes through."""
     held, graph = io.StringIO(), ""
     try:
         with redirect_stderr(held):
