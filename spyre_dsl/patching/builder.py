@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from spyre_dsl.matching.rules import RuleIndex
 from spyre_dsl.matching.scope import MatchContext
+from spyre_dsl.patching.autocast import autocast_now, without_autocast, write_casts
 from spyre_dsl.patching.driver import Rewriter
 from spyre_dsl.patching.eager import RewrittenForward, files_that_write, wrote
 from spyre_dsl.patching.entry import GraphEntry
@@ -71,7 +72,14 @@ class EntryBuilder:
         leaves: list[Any],
     ) -> tuple[GraphEntry, list[Site]]:
         """The same, with the sites that were rewritten in it."""
-        exported = export_owner(owner, path, forward, structure, leaves)
+        exported, autocast = export_owner(owner, path, forward, structure, leaves), autocast_now()
+        write_casts(exported.graph_module.graph, autocast)
+        entry, sites = without_autocast(autocast, self._rewritten, exported, owner, path, structure, leaves)
+        return replace(entry, autocast=autocast), sites
+
+    def _rewritten(
+        self, exported: ExportedOwner, owner: torch.nn.Module, path: str, structure: Structure, leaves: list[Any]
+    ) -> tuple[GraphEntry, list[Site]]:
         guards = guards_so_far(exported)
         _mark_rewritten_forwards(exported, owner)
         base = self.index.context

@@ -8,13 +8,14 @@ from typing import Any
 
 import torch
 
+from spyre_dsl.patching.autocast import Autocast, autocast_now
 from spyre_dsl.patching.export_owner import Source
 from spyre_dsl.patching.fold import Fold
 from spyre_dsl.patching.predicate import SizePredicate
 from spyre_dsl.patching.reads import Reads, still_hold
 from spyre_dsl.patching.signature import Structure, leaf_kind
 
-Key = tuple[Structure, tuple[Any, ...]]
+Key = tuple[Structure, tuple[Any, ...], Autocast]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +24,7 @@ class GraphEntry:
 
     ``inputs`` are the sources of the graph's placeholders; ``result`` the structure of what it returns: the forward's
     result and the caches that it changed. ``fired`` names the rules that fired in it (``adapter/rule``), in order.
+    ``autocast`` is the state that the call was made under; the graph itself runs without autocast.
     """
 
     structure: Structure
@@ -35,10 +37,11 @@ class GraphEntry:
     folds: tuple[Fold, ...]
     fired: tuple[str, ...]
     example: str = ""
+    autocast: Autocast = ()
 
     @property
     def key(self) -> Key:
-        return (self.structure, self.kinds)
+        return (self.structure, self.kinds, self.autocast)
 
     @property
     def code(self) -> str:
@@ -63,7 +66,7 @@ class GraphTable:
     def find(self, module: torch.nn.Module, structure: Structure, leaves: Sequence[Any]) -> GraphEntry | None:
         """The entry that holds for this call on this module, if there is one."""
         kinds = tuple([leaf_kind(leaf) for leaf in leaves])
-        for entry in self.entries.get((structure, kinds), ()):
+        for entry in self.entries.get((structure, kinds, autocast_now()), ()):
             if entry.predicate.holds(leaves) and still_hold(entry.reads, module):
                 return entry
         return None

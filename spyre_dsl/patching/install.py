@@ -2,58 +2,33 @@
 
 from __future__ import annotations
 
-import copy
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from spyre_dsl.patching.alone import alone
+from spyre_dsl.patching.autocast import without_autocast
 from spyre_dsl.patching.entry import GraphEntry, GraphTable
-from spyre_dsl.patching.errors import NotPicklable, UnseenSignature
-from spyre_dsl.patching.export_owner import Source
-from spyre_dsl.patching.fold import Fold
-from spyre_dsl.patching.inner_hooks import refuse_inner_hooks
+from spyre_dsl.patching.errors import UnseenSignature
+from spyre_dsl.patching.folded import (
+    adopt,
+    refresh,
+    settle,
+    settle_compiled,
+    settle_exported,
+    value_of,
+    watch_optimizers,
+)
+from spyre_dsl.patching.inside import check_hooks, check_inside, inside, make_up_of
 from spyre_dsl.patching.journal import Journal
+from spyre_dsl.patching.owner_state import STATE, OwnerState
 from spyre_dsl.patching.signature import Structure, describe, flatten, mutable_arguments, unflatten
 from spyre_dsl.patching.write_back import write_back
 
-STATE = "_spyre_owner"
-"""The attribute of a patched module that holds its ``OwnerState``."""
-
-_REFRESH_KEY = "spyre-dsl: refresh folded values"
-
-Stamp = tuple[Any, ...]
-
-
-@dataclass(eq=False)
-class OwnerState:
-    """What one patched module knows about its patch. A deep copy of the module gets a state of its own."""
-
-    table: GraphTable
-    path: str
-    base: Callable[..., Any] | None
-    journal: Journal
-    stamps: dict[str, Stamp] = field(default_factory=dict)
-    folds: dict[str, Fold] = field(default_factory=dict)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> OwnerState:
-        made = OwnerState(self.table, self.path, None, Journal(), {}, dict(self.folds))
-        memo[id(self)] = made
-        made.base = copy.deepcopy(self.base, memo)
-        made.journal = copy.deepcopy(self.journal, memo)
-        return made
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise NotPicklable(
-            f"{self.path or 'the model'} is patched by spyre-dsl, and its rewritten graphs belong to this process: they"
-            " cannot be pickled (torch.save of a whole model, or handing one to another process)\n  help: save "
-            "`model.state_dict()`, which is that of the unpatched model, load it there, and plan and apply again; or "
-            "revert the model first"
-        )
+__all__ = ["STATE", "OwnerState", "install", "original_forward", "patched_forward", "refresh"]
 
 
 def patched_forward(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -61,13 +36,11 @@ def patched_forward(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
     state: OwnerState = self._spyre_owner  # type: ignore[assignment]
     leaves: list[Any] = []
     structure = flatten((args, kwargs), leaves)
-    if not _tracing(leaves):
-        refuse_inner_hooks(self, state.path)
+    _look_inside(self, state, leaves)
     entry = state.table.find(self, structure, leaves)
     if entry is None:
         entry = _unseen(self, structure, leaves)
-    inputs = _gather(self, state, entry, leaves)
-    outputs = iter(entry.graph_module(*inputs))
+    outputs = iter(without_autocast(entry.autocast, _run, self, state, entry, leaves))
     kept, changed = entry.result[1]
     if not changed[1]:
         return unflatten(kept, outputs)
@@ -88,51 +61,50 @@ def original_forward(module: torch.nn.Module) -> Callable[..., Any]:
 
 def install(module: torch.nn.Module, path: str, table: GraphTable, journal: Journal) -> None:
     """Make ``module`` run the graphs of ``table``; every change goes through ``journal``, which the module keeps."""
-    state = OwnerState(table, path, vars(module).get("forward"), journal)
+    state = OwnerState(table, path, vars(module).get("forward"), journal, make_up_of(module))
+    state.inside = check_hooks(inside(module, state.make_up), path)
+    watch_optimizers(state)
     journal.set_attribute(module, STATE, state)
     for entry in table.all():
-        _adopt(module, state, entry)
+        adopt(module, state, entry)
     journal.set_attribute(module, "forward", types.MethodType(patched_forward, module))
 
 
-def refresh(module: torch.nn.Module) -> None:
-    """Compute the folded values of a patched module again, from its parameters as they are."""
+def _look_inside(module: torch.nn.Module, state: OwnerState, leaves: Sequence[Any]) -> None:
+    """Refuse the call where what is inside the module is not what its graphs were made from."""
+    if torch.compiler.is_dynamo_compiling():
+        _inside_is_the_same(module)
+    elif not _tracing(leaves):
+        known = state.inside or inside(module, state.make_up)
+        state.inside = check_inside(known, state.path)
+    elif state.inside is not None:
+        check_inside(state.inside, state.path, tracing=True)
+
+
+@torch._dynamo.assume_constant_result
+def _inside_is_the_same(module: torch.nn.Module) -> bool:
+    """Looked at once, when the module is compiled."""
     state: OwnerState = vars(module)[STATE]
-    for made in state.folds.values():
-        _compute(module, state, made)
+    state.inside = check_inside(state.inside or inside(module, state.make_up), state.path)
+    return True
 
 
-def _adopt(module: torch.nn.Module, state: OwnerState, entry: GraphEntry) -> None:
-    """Give ``module`` the folded values that ``entry`` needs and that it does not have yet."""
-    for made in entry.folds:
-        if made.name in state.folds:
-            continue
-        values = _values(module, made.sources)
-        with torch.inference_mode(False), torch.no_grad():
-            state.journal.add_buffer(module, made.name, made.compute(values).detach().contiguous())
-        state.folds[made.name] = made
-        state.stamps[made.name] = _stamp(values)
-        for source in made.sources:
-            _hook(module, source, state.journal)
+def _run(module: torch.nn.Module, state: OwnerState, entry: GraphEntry, leaves: Sequence[Any]) -> Any:
+    return entry.graph_module(*_gather(module, state, entry, leaves))
 
 
-def _hook(module: torch.nn.Module, source: Source, journal: Journal) -> None:
-    """Refresh when the module that holds ``source``, or one above it, loads a state dict."""
-    if source.kind == "constant":
-        return
-    for holder in {id(each): each for each in (module, _holder(module, source.target))}.values():
-        if _REFRESH_KEY not in vars(holder)["_load_state_dict_post_hooks"]:
-            hook = types.MethodType(_refresh_after_load, module)
-            journal.set_key(holder, "_load_state_dict_post_hooks", _REFRESH_KEY, hook)
-
-
-def _refresh_after_load(owner: torch.nn.Module, _loaded: torch.nn.Module, _keys: Any) -> None:
-    refresh(owner)
+def _settle(
+    module: torch.nn.Module, state: OwnerState, entry: GraphEntry, leaves: Sequence[Any]
+) -> dict[str, torch.Tensor]:
+    """The folded values that this call must not take from the module's buffers."""
+    if torch.compiler.is_dynamo_compiling():
+        return settle_compiled(module, state, entry)
+    return settle_exported(module, state, entry) if _tracing(leaves) else settle(module, state, entry)
 
 
 def _gather(module: torch.nn.Module, state: OwnerState, entry: GraphEntry, leaves: Sequence[Any]) -> list[Any]:
     """The values of the graph's placeholders, in order."""
-    live = _settle_folds(module, state, entry) if entry.folds and not _tracing(leaves) else {}
+    live = _settle(module, state, entry, leaves) if entry.folds else {}
     values = []
     for source in entry.inputs:
         if source.kind == "leaf":
@@ -140,51 +112,8 @@ def _gather(module: torch.nn.Module, state: OwnerState, entry: GraphEntry, leave
         elif source.kind == "folded":
             values.append(live[source.target] if source.target in live else getattr(module, source.target))
         else:
-            values.append(_value(module, source))
+            values.append(value_of(module, source))
     return values
-
-
-def _settle_folds(module: torch.nn.Module, state: OwnerState, entry: GraphEntry) -> dict[str, torch.Tensor]:
-    """Bring folded buffers up to date; while training, values that gradients must flow through, computed afresh."""
-    live: dict[str, torch.Tensor] = {}
-    for made in entry.folds:
-        if made.name not in state.folds:
-            _adopt(module, state, entry)
-        values = _values(module, made.sources)
-        if module.training and torch.is_grad_enabled() and any(value.requires_grad for value in values):
-            live[made.name] = made.compute(values)
-        elif state.stamps.get(made.name) != _stamp(values):
-            _compute(module, state, made)
-    return live
-
-
-def _compute(module: torch.nn.Module, state: OwnerState, made: Fold) -> None:
-    values = _values(module, made.sources)
-    with torch.inference_mode(False), torch.no_grad():
-        module._buffers[made.name] = made.compute(values).detach().contiguous()
-    state.stamps[made.name] = _stamp(values)
-
-
-def _stamp(values: Sequence[torch.Tensor]) -> Stamp:
-    """Changes whenever a value was replaced, moved, or changed in place (except through ``.data``)."""
-    return tuple((id(v), v.data_ptr(), v.dtype, -1 if v.is_inference() else v._version) for v in values)
-
-
-def _values(module: torch.nn.Module, sources: Sequence[Source]) -> list[torch.Tensor]:
-    return [_value(module, source) for source in sources]
-
-
-def _value(module: torch.nn.Module, source: Source) -> torch.Tensor:
-    if source.value is not None:
-        return source.value
-    value: Any = module
-    for part in source.target.split("."):
-        value = getattr(value, part)
-    return value  # type: ignore[no-any-return]
-
-
-def _holder(module: torch.nn.Module, target: str) -> torch.nn.Module:
-    return module.get_submodule(target.rpartition(".")[0])
 
 
 def _tracing(leaves: Sequence[Any]) -> bool:
@@ -215,6 +144,6 @@ def _build(module: torch.nn.Module, state: OwnerState, structure: Structure, lea
         )
     with torch.inference_mode(False):
         entry = state.table.builder(module, state.path, original_forward(module), structure, leaves)
-    _adopt(module, state, entry)
+    adopt(module, state, entry)
     state.table.add(entry)
     return entry

@@ -1,0 +1,39 @@
+"""Whether parameters are still those that a value was folded from."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+
+class Stamp:
+    """Which tensors were folded, and in what state. Their memory is held weakly: an address that is used again for
+    another tensor does not look like the first."""
+
+    __slots__ = ("marks", "storages", "tensors")
+
+    def __init__(self, values: Sequence[torch.Tensor]) -> None:
+        self.tensors = [weakref.ref(value) for value in values]
+        self.storages = [StorageWeakRef(value.untyped_storage()) for value in values]
+        self.marks = [_mark(value) for value in values]
+
+    def holds(self, values: Sequence[torch.Tensor]) -> bool:
+        """Whether ``values`` are the tensors that were folded, and nothing (but ``.data``) wrote to them since."""
+        for value, tensor, mark in zip(values, self.tensors, self.marks):
+            if tensor() is not value or _mark(value) != mark:
+                return False
+        return True
+
+    def may_hold(self) -> bool:
+        """The same, where the module holds stand-ins for its tensors: as far as the tensors themselves tell."""
+        found = [tensor() for tensor in self.tensors]
+        return all(value is not None and _mark(value) == mark for value, mark in zip(found, self.marks))
+
+
+def _mark(value: torch.Tensor) -> tuple[Any, ...]:
+    version = -1 if value.is_inference() else value._version
+    return (value.untyped_storage()._cdata, value.data_ptr(), value.dtype, version)
