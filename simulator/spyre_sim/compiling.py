@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,19 +11,20 @@ from torch.utils import _pytree as pytree
 
 from . import context_memory  # noqa: F401  (registers its finders)
 from .bundles import bundle
-from .capture import Captured, capture, flat_inputs
+from .capture import Captured, capture, flat_inputs, require_apart_inputs
 from .context import mark_in_context
 from .cost.program import ProgramCost, program_cost
 from .errors import CompileError, Refusal, RunError, When
 from .execute import Executor, Observer
-from .graph import Program
+from .graph import Program, Value
 from .ideal import IdealModel
 from .legalize import legalize, taken_apart
 from .report import Bundle, Report
-from .stacks import Stack, load_stack
+from .sharing import copied_where_shared, storage_of
+from .stacks import Stack, chosen_stack
 from .trace import Trace, record
+from .weights import Weights
 
-DEFAULT_STACK = "2026-06"
 
 
 class CompiledModel:
@@ -33,18 +35,42 @@ class CompiledModel:
     """
 
     def __init__(self, captured: Captured, program: Program, stack: Stack, owner: Any) -> None:
-        bundles = bundle(program, stack)
-        mark_in_context(program, stack)
-        self._captured = captured
-        self._owner = owner
-        self._program = program
         self.stack = stack
-        self._executor = Executor(program, stack)
+        self._owner = owner
+        bundles = self._place(captured, program)
         self.report = report(program, bundles, stack, self._executor.weight_bytes)
+
+    def _place(self, captured: Captured, program: Program) -> tuple[Bundle, ...]:
+        weights = Weights(captured, self._owner)
+        bundles = bundle(program, self.stack)
+        mark_in_context(program, self.stack)
+        self._captured = captured
+        self._program = program
+        self._executor = Executor(program, self.stack)
+        self._constants = _constants(program, weights)
+        self._weights = weights  # last: a call beside this one has either all or loads again
+        return bundles
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves = flat_inputs(self._captured, args, kwargs)
-        return self._finish(leaves, *self._executor.run(self._checked(leaves)))
+        self.require_apart(leaves)
+        return self.run(leaves)
+
+    def require_apart(self, leaves: Sequence[Any]) -> None:
+        """Raise ValueError where flat arguments have memory in common that the program writes."""
+        if self._program.writes:
+            require_apart_inputs(self._captured, leaves, self._weights.all())
+
+    def run(self, leaves: Sequence[Any]) -> Any:
+        """As a call with flat arguments, whatever memory they share."""
+        self._check(leaves)
+        self._load_again_if_changed()
+        return self._finish(leaves, *self._executor.run(leaves, held=self._weights.written()))
+
+    def _load_again_if_changed(self) -> None:
+        if self._weights.changed():
+            captured = self._weights.captured_now(self._captured)
+            self._place(captured, _lowered(captured, self.stack))
 
     def trace(self, *args: Any, **kwargs: Any) -> Trace:
         """As a call, but every value on the way is kept: by name in `.values`, with its place in `.steps`."""
@@ -60,10 +86,13 @@ class CompiledModel:
         `op.site` has the node's name and module path, `op.bundle` its bundle, `op.kernel` the kernel.
         """
         leaves = flat_inputs(self._captured, args, kwargs)
+        self.require_apart(leaves)
+        self._check(leaves)
+        self._load_again_if_changed()
         executor = Executor(self._program, self.stack, fused=False)
-        return self._finish(leaves, *executor.run(self._checked(leaves), observe))
+        return self._finish(leaves, *executor.run(leaves, observe, self._weights.written()))
 
-    def _checked(self, leaves: list[Any]) -> list[Any]:
+    def _check(self, leaves: Sequence[Any]) -> None:
         for index, (name, value) in self._captured.constants.items():
             if type(leaves[index]) is not type(value) or leaves[index] != value:
                 given = "a tensor" if isinstance(leaves[index], torch.Tensor) else repr(leaves[index])
@@ -80,15 +109,15 @@ class CompiledModel:
                 raise RunError(_misuse(value.name, f"{value.name} is {_layout(given)}", "run"))
             if given.is_meta:
                 raise RunError(_misuse(value.name, f"{value.name} is on the meta device: it has no numbers", "run"))
-        return leaves
 
-    def _finish(self, leaves: list[Any], outputs: list[Any], writes: list[tuple[Any, Any]]) -> Any:
+    def _finish(self, leaves: Sequence[Any], outputs: list[Any], writes: list[tuple[Any, Any]]) -> Any:
+        held = [leaves[target] if isinstance(target, int) else _buffer(self._owner, target) for target, _ in writes]
+        places = {storage_of(item) for item in held} - {0}  # what still lies there was read before it is written
+        made = copied_where_shared([tensor for _, tensor in writes], places)
+        outputs = copied_where_shared(outputs, places | self._constants)
         with torch.no_grad():
-            for target, tensor in writes:
-                held = leaves[target] if isinstance(target, int) else _buffer(self._owner, target)
-                held.copy_(tensor)
-        if any(isinstance(target, str) for target, _ in writes):  # the next call finds what this one wrote
-            self._executor = Executor(self._program, self.stack)
+            for place, tensor in zip(held, made, strict=True):
+                place.copy_(tensor)
         return pytree.tree_unflatten(outputs, self._captured.out_spec)
 
 
@@ -97,21 +126,27 @@ def compile(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
-    stack: str | Stack = DEFAULT_STACK,
+    stack: str | os.PathLike[str] | Stack | None = None,
 ) -> CompiledModel | IdealModel:
-    """Compile an nn.Module or a function for these arguments. Raises CompileError for the first refusal at compile
-    time, and for a model without numbers (misuse); refusals of run time are raised by the call."""
-    profile = load_stack(stack)
+    """Compile an nn.Module or a function for these arguments, for `stack`, else SPYRE_SIM_STACK's, else 2026-06.
+
+    Raises CompileError for the first refusal at compile time, and for a model without numbers (misuse); refusals of
+    run time are raised by the call. UnknownStack and StackError are of the stack.
+
+    The module's weights go to the device now. A call that finds one replaced or written on (by its address and torch's
+    count of writes, so not through `.data` or by an optimizer with fused=True) loads all of them again; one of another
+    shape or dtype is a ValueError. Buffers that the model writes are read from the module at each call. Submodules,
+    and a function's closures, are those of now: to replace one, compile again. Results are tensors of their own, also
+    where torch would return an argument or a view of it, except for the module's own tensors returned as they are.
+    ValueError for an argument that shares memory with another, or with the module, that the model writes in place.
+    """
+    profile = chosen_stack(stack)
     captured = capture(model, args, kwargs, decompose=taken_apart(profile))
     _require_dense(captured)
     _require_numbers(captured)
     if not profile.enforces_limits:
         return IdealModel(captured, profile, model)
-    program, refusals = legalize(captured, profile)
-    early = [refusal for refusal in refusals if refusal.when == "compile"]
-    if early:
-        raise CompileError(early[0], others=len(refusals) - 1)
-    return CompiledModel(captured, program, profile, model)
+    return CompiledModel(captured, _lowered(captured, profile), profile, model)
 
 
 def check(
@@ -119,15 +154,27 @@ def check(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
-    stack: str | Stack = DEFAULT_STACK,
+    stack: str | os.PathLike[str] | Stack | None = None,
 ) -> tuple[Refusal, ...]:
-    """Everything that the stack refuses in this model, at compile and at run time, in one pass and once per site."""
-    profile = load_stack(stack)
+    """Everything that the stack refuses in this model, at compile and at run time, in one pass and once per site.
+
+    The stack is chosen as in `compile`.
+    """
+    profile = chosen_stack(stack)
     if not profile.enforces_limits:
         return ()
     captured = capture(model, args, kwargs, decompose=taken_apart(profile))
     _require_dense(captured)
     return legalize(captured, profile)[1]
+
+
+def _lowered(captured: Captured, stack: Stack) -> Program:
+    """The program of a graph. Raises CompileError for the first refusal at compile time."""
+    program, refusals = legalize(captured, stack)
+    early = [refusal for refusal in refusals if refusal.when == "compile"]
+    if early:
+        raise CompileError(early[0], others=len(refusals) - 1)
+    return program
 
 
 def report(program: Program, bundles: tuple[Bundle, ...], stack: Stack, weight_bytes: int) -> Report:
@@ -166,6 +213,13 @@ def _require_numbers(captured: Captured) -> None:
 def _misuse(name: str, text: str, when: When) -> Refusal:
     """The refusal of what no stack would get to see."""
     return Refusal(name, "", "", "", "misuse", when, text)
+
+
+def _constants(program: Program, weights: Weights) -> frozenset[int]:
+    """The storages of the program's own constants: no caller gets hold of these, as of what is the module's."""
+    known = [item.data for op in program.ops for item in op.values()]
+    known += [item.data for item in program.outputs if isinstance(item, Value)]
+    return frozenset(map(storage_of, known)) - set(map(storage_of, weights.owned())) - {0}
 
 
 def _buffer(owner: Any, path: str) -> torch.Tensor:

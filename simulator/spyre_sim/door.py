@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch._dynamo.exc import ShortenTraceback
 
-from .compiling import DEFAULT_STACK, compile
+from .compiling import compile
 from .errors import PREFIX, CompileError, Refusal
+from .ideal import IdealModel
 from .layout.default import ELEMENTS_IN_STICK, elements_in_stick
-from .stacks import Stack, load_stack
+from .stacks import Stack, chosen_stack
 
 Backend = Callable[..., Any]
 
@@ -36,13 +36,12 @@ def dynamo_backend(
     """
     if unknown := set(options or {}) - {"stack"}:
         raise ValueError(f"spyre_sim has no option {', '.join(map(repr, sorted(unknown)))}; there is 'stack'")
-    chosen = (options or {}).get("stack") or os.environ.get("SPYRE_SIM_STACK") or DEFAULT_STACK
-    stack = load_stack(chosen)
+    stack = chosen_stack((options or {}).get("stack"))
     _check_offsets(example_inputs, stack)
     if any(isinstance(item, torch.SymInt | torch.SymFloat) for item in example_inputs):
         return _Dynamic(gm, stack)
     compiled = _compiled(gm, example_inputs, stack)
-    return lambda *args: compiled(*_as_passed(args, stack))
+    return lambda *args: _run(compiled, args, stack)
 
 
 OFFSETS_CHECKED = "2026-08-17"  # of graph inputs, at compile time (#3797), day approximate; before, S18 is silent
@@ -75,13 +74,12 @@ class _Dynamic:
         self.compiled: dict[Any, Any] = {}
 
     def __call__(self, *args: Any) -> Any:
-        args = _as_passed(args, self.stack)
         key = _shapes(args) if self.stack.has_defect("S43") else _sizes(args)
         if key not in self.compiled:
             numbers = {position: item for position, item in enumerate(args) if _is_number(item)}
             concrete = _WithNumbers(self.gm, numbers, len(args))
-            self.compiled[key] = _compiled(concrete, _tensors(args), self.stack)
-        return self.compiled[key](*_tensors(args))
+            self.compiled[key] = _compiled(concrete, _tensors(_as_passed(args, self.stack)), self.stack)
+        return _run(self.compiled[key], _tensors(args), self.stack)
 
 
 class _WithNumbers(torch.nn.Module):
@@ -103,6 +101,14 @@ def _compiled(module: Any, args: Sequence[Any], stack: Stack) -> Any:
         return compile(module, tuple(args), stack=stack)
     except CompileError as error:
         raise DynamoCompileError(error.refusal, others=error.others) from None
+
+
+def _run(compiled: Any, args: Sequence[Any], stack: Stack) -> Any:
+    """Call with the tensors as the kernels find them; what shares memory is told from those that were given."""
+    if isinstance(compiled, IdealModel):
+        return compiled(*args)
+    compiled.require_apart(args)
+    return compiled.run(_as_passed(args, stack))
 
 
 def _as_passed(args: Sequence[Any], stack: Stack) -> tuple[Any, ...]:

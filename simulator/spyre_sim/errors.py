@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Kind = Literal["unsupported", "undefined", "not_modelled", "misuse"]
 When = Literal["compile", "run"]
@@ -58,6 +58,14 @@ class DeviceError(RuntimeError):
         self.when = refusal.when
         self.text = refusal.text
         self.shape = refusal.shape
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An error is made of its refusal, so it can be pickled and copied: from a worker process, say."""
+        return _made_again, (type(self), self.refusal, self.others)
+
+
+def _made_again(kind: type[DeviceError], refusal: Refusal, others: int) -> DeviceError:
+    return kind(refusal, others=others)
 
 
 class CompileError(DeviceError):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
 import torch
 
 import spyre_sim
+from spyre_sim.door import DynamoCompileError
 from spyre_sim.errors import Refusal
 
 X = torch.arange(128, dtype=torch.float16).reshape(2, 64) / 64
@@ -42,6 +45,16 @@ def test_zero_is_a_fill(stack: str) -> None:
 )
 def test_a_refusal_without_a_fact_shows_none(fact: str, shown: str) -> None:
     assert str(Refusal("aten.mul", "a.b", "m.py:1", fact, "unsupported", "compile", "no")) == shown
+
+
+@pytest.mark.parametrize("kind", [spyre_sim.CompileError, spyre_sim.RunError, DynamoCompileError])
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_an_error_can_be_pickled_and_copied(kind: Any, again: Any) -> None:
+    refusal = Refusal("aten.mul", "a.b", "m.py:1", "E10", "unsupported", "compile", "no", (2, 64))
+    found = again(kind(refusal, others=2))
+    assert type(found) is kind
+    assert (found.refusal, found.others, found.module_path) == (refusal, 2, "a.b")
+    assert str(found).startswith("no [E10; aten.mul in a.b at m.py:1] (and 2 more")
 
 
 def test_a_model_without_numbers_can_be_checked_and_not_compiled() -> None:
@@ -123,10 +136,24 @@ def test_mistakes_of_the_caller_are_named(arguments: Any, error: type[Exception]
         spyre_sim.compile(*arguments)
 
 
-@pytest.mark.parametrize("stack", [None, 2026])
+@pytest.mark.parametrize("stack", [2026, 20.26])
 def test_what_is_no_stack_is_named(stack: Any) -> None:
     with pytest.raises(spyre_sim.stacks.UnknownStack, match="a stack is a name, a day, a path or a Stack, not"):
         spyre_sim.compile(lambda x: x, (X,), stack=stack)
+
+
+def test_every_door_takes_the_stack_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch._dynamo.reset()
+    monkeypatch.setenv("SPYRE_SIM_STACK", "2025-11")
+    function = lambda x: x.mean(-1)  # noqa: E731
+    assert spyre_sim.check(function, (X,))
+    for call in (
+        lambda: spyre_sim.compile(function, (X,)),
+        lambda: torch.compile(function, backend="spyre_sim", dynamic=False)(X),
+    ):
+        with pytest.raises(spyre_sim.CompileError, match="dummy op"):
+            call()
+    assert spyre_sim.compile(function, (X,), stack="2026-06").stack.name == "2026-06"
 
 
 RANK_7 = torch.ones(1, 1, 2, 1, 1, 2, 64).half()

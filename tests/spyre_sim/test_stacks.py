@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from spyre_sim.defects import MODELLED
-from spyre_sim.stacks import StackError, UnknownStack, diff, facts, load_stack, stack_names
+from spyre_sim.stacks import StackError, UnknownStack, chosen_stack, diff, facts, load_stack, stack_names
 from spyre_sim.stacks.model import base_name
 from spyre_sim.stacks.validation import SCHEMA_FILE, duplicate_keys, problems_of
 from spyre_sim.stacks.yaml_files import compose
@@ -44,6 +44,32 @@ def test_june_is_the_default_and_a_stack_is_loaded_once():
 def test_an_unknown_name_gets_the_nearest_and_all():
     with pytest.raises(UnknownStack, match=r"no stack profile '2026-6'; did you mean '2026-06'\? There are 2025-11, "):
         load_stack("2026-6")
+
+
+def test_a_name_that_is_near_none_gets_all_in_a_sentence_of_its_own():
+    with pytest.raises(UnknownStack, match=r"no stack profile 'nope'\. There are 2025-11, "):
+        load_stack("nope")
+
+
+class TestTheStackOfTheEnvironment:
+    """For whoever names none: of what is given, SPYRE_SIM_STACK and 2026-06, the first counts."""
+
+    @pytest.mark.parametrize(
+        ("given", "environment", "expected"),
+        [(None, None, "2026-06"), (None, "", "2026-06"), (None, "2026-09", "2026-09"), ("2025-11", "2026-09", "2025-11"),
+         (JUNE, "2026-09", "2026-06"), ("2026-04", "mistaken", "2026-04")],
+    )  # fmt: skip
+    def test_what_is_given_counts_first(self, given, environment, expected, monkeypatch):
+        if environment is None:
+            monkeypatch.delenv("SPYRE_SIM_STACK", raising=False)
+        else:
+            monkeypatch.setenv("SPYRE_SIM_STACK", environment)
+        assert chosen_stack(given).name == expected
+
+    def test_a_slip_in_it_is_refused_by_its_name(self, monkeypatch):
+        monkeypatch.setenv("SPYRE_SIM_STACK", "2026-6")
+        with pytest.raises(UnknownStack, match="SPYRE_SIM_STACK: no stack profile '2026-6'; did you mean '2026-06'"):
+            chosen_stack()
 
 
 def test_a_day_names_the_facts_as_they_stood_then():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .loading import StackError, UnknownStack, load_stack, stack_names
+from .loading import StackError, UnknownStack, chosen_stack, load_stack, stack_names
 from .model import Constants, Defect, Numerics, OpStatus, Restriction, Stack
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = [
     "StackDifference",
     "StackError",
     "UnknownStack",
+    "chosen_stack",
     "diff",
     "load_stack",
     "problems_of",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 DEFAULT = "2026-06"
+VARIABLE = "SPYRE_SIM_STACK"  # of the environment: the stack of those who name none
 FIRST_DAY, LAST_DAY = date(2025, 11, 21), date(2026, 9, 24)  # of the snapshots that the facts come from
 
 
@@ -68,6 +69,17 @@ def load_stack(name_or_path: str | os.PathLike[str] | Stack = DEFAULT) -> Stack:
     return _load_file(Path(text))
 
 
+def chosen_stack(given: str | os.PathLike[str] | Stack | None = None) -> Stack:
+    """The stack that was given, else that of SPYRE_SIM_STACK, else 2026-06. Raises as `load_stack` does."""
+    named = os.environ.get(VARIABLE)
+    if given is not None or not named:
+        return load_stack(DEFAULT if given is None else given)
+    try:
+        return load_stack(named)
+    except UnknownStack as problem:
+        raise UnknownStack(f"{VARIABLE}: {problem}") from None
+
+
 def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text) if len(text) == len("2026-06-24") else None
@@ -88,7 +100,7 @@ def _unknown(name: str) -> str:
     from difflib import get_close_matches  # only for a mistake
 
     near = get_close_matches(name, stack_names(), n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     return (
         f"no stack profile {name!r}{hint} There are {', '.join(stack_names())}; "
         f"or give a day from {FIRST_DAY} to {LAST_DAY}, or the path of a .yaml file."
