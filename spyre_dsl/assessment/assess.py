@@ -12,6 +12,7 @@ import torch
 
 from spyre_dsl.assessment.gaps import MetDefect, find_gaps, met_defects
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
+from spyre_dsl.assessment.set_aside import set_aside
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.models.configuration import DECODER
 from spyre_dsl.models.inputs import ModelInputs
@@ -73,8 +74,9 @@ def assess(loaded: LoadedModel, inputs: ModelInputs, target: Target, request: Re
         prepared = target.prepare(loaded.model)
     plan = _plan(prepared, inputs, target, request, clock)
     shown = plan if request.apply else None
+    aside = set_aside(request.adapters, prepared, request.stack, patched=bool(shown.patches)) if shown else ()
     if request.dry_run:
-        return _report(loaded, inputs, target, request, shown, PLANNED, clock, started)
+        return _report(loaded, inputs, target, request, shown, PLANNED, clock, started, aside=aside)
     with clock("reference", "running the float32 reference on the CPU"), torch.no_grad():
         reference = loaded.model(**inputs.arguments)
     claims = _verify(prepared, inputs, target, request, plan, clock) if request.verify and plan and shown else ()
@@ -89,7 +91,7 @@ def assess(loaded: LoadedModel, inputs: ModelInputs, target: Target, request: Re
     return _report(
         loaded, inputs, target, request, shown, verdict, clock, started,
         comparison=compared, gaps=gaps, kernels=outcome.kernels, host_fallbacks=outcome.host_fallbacks,
-        defects=_defects(outcome, request), claims=tuple(claims), cost=outcome.cost,
+        defects=_defects(outcome, request), claims=tuple(claims), cost=outcome.cost, aside=aside,
     )  # fmt: skip
 
 
@@ -153,7 +155,7 @@ def _verdict(outcome: Outcome, compared: Comparison | None, claims: Any, target:
 
 def _report(
     loaded: LoadedModel, inputs: ModelInputs, target: Target, request: Request, plan: Plan | None, verdict: str,
-    clock: _Clock, started: float, **findings: Any,
+    clock: _Clock, started: float, aside: tuple[str, ...], **findings: Any,
 ) -> Report:  # fmt: skip
     return Report(
         model=loaded.name,
@@ -166,7 +168,7 @@ def _report(
         adapters=tuple(adapter.name for adapter in request.adapters.adapters) if request.apply else (),
         summaries={adapter.name: adapter.summary for adapter in request.adapters.adapters},
         plan=plan,
-        notes=loaded.notes + inputs.notes,
+        notes=loaded.notes + inputs.notes + aside,
         seconds=time.perf_counter() - started,
         timings=clock.timings,
         **findings,

@@ -94,7 +94,12 @@ def run_program(program: Program, scope: Scope) -> Any:
 
 
 def _literal(node: Any, scope: Scope) -> Any:
-    return node.value
+    return _word(node.value)
+
+
+def _word(value: Any) -> Any:
+    """The dtype that a string names, in a rule file or in a config; anything else as it is."""
+    return getattr(torch, value) if isinstance(value, str) and value in DTYPES else value
 
 
 def _none(node: NoneLiteral, scope: Scope) -> None:
@@ -125,7 +130,7 @@ def _attribute(node: Attribute, scope: Scope) -> Any:
     value = scope.roots[node.root]
     for part in node.path:
         value = value[part] if isinstance(value, Mapping) else getattr(value, part)
-    return scope.tensors.constant(value) if isinstance(value, torch.Tensor) else value
+    return scope.tensors.constant(value) if isinstance(value, torch.Tensor) else _word(value)
 
 
 def _list(node: ListExpression, scope: Scope) -> list[Any]:

@@ -55,7 +55,7 @@ size(x, dim:int) -> int: the extent of one dimension of a tensor
 rank(x) -> int: the number of dimensions of a tensor
 shape(x) -> ints: the extents of all dimensions of a tensor
 numel(x) -> int: the number of elements of a tensor
-dtype(x) -> dtype: the dtype of a tensor, compared with a bare name such as float16
+dtype(x) -> dtype: the dtype of a tensor, compared with its name, float16 or "float16"
 users(x) -> int: how many nodes of the graph read a value
 is_parameter(x:any) -> bool: whether a value is a parameter of the model
 is_constant(x:any) -> bool: whether a value depends on parameters, buffers and literals only

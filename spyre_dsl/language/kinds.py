@@ -1,7 +1,7 @@
 """What kind of value an expression gives, as far as its text tells: the types that ``lint`` works with.
 
 The kinds are those of the vocabulary (``tensor``, ``int``, ``bool``, ``dtype`` ...), and ``none``, ``float``,
-``list``; ``any`` wherever only a model can tell.
+``list``, ``quoted dtype`` (the name of a dtype in quotes, which is a string too); ``any`` wherever only a model can tell.
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ _ACCEPTED: Mapping[str, frozenset[str]] = {
     "int": frozenset({"int", "number", "none"}),
     "ints": frozenset({"int", "number", "list", "none"}),
     "bool": frozenset({"bool"}),
-    "dtype": frozenset({"dtype", "none"}),
-    "string": frozenset({"string", "none"}),
+    "dtype": frozenset({"dtype", "quoted dtype", "none"}),
+    "string": frozenset({"string", "quoted dtype", "none"}),
 }
 
 ARTICLES: Mapping[str, str] = {
     "tensor": "a tensor", "tensors": "a list of tensors", "value": "a tensor or a number", "number": "a number",
     "int": "an int", "ints": "an int or a list of ints", "bool": "true or false", "dtype": "a dtype",
     "string": "a string", "none": "none", "float": "a float", "list": "a list", "any": "anything",
+    "quoted dtype": "a string",
 }  # fmt: skip
 """Each kind with its article, for messages."""
 
@@ -109,7 +110,7 @@ def _conditional(node: Conditional, names: Names) -> str:
 
 _FINDERS: Mapping[type, Callable[[Any, Names], str]] = {
     Number: lambda node, names: "int" if isinstance(node.value, int) else "float",
-    String: lambda node, names: "string",
+    String: lambda node, names: "quoted dtype" if node.value in DTYPES else "string",
     Boolean: lambda node, names: "bool",
     Logical: lambda node, names: "bool",
     NoneLiteral: lambda node, names: "none",

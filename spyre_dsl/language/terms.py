@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, Union
 
-from spyre_dsl.language.functions import FUNCTIONS
+from spyre_dsl.language.functions import DTYPES, FUNCTIONS
 from spyre_dsl.language.records import record
 from spyre_dsl.language.syntax import (
     OPERATOR_OPS,
@@ -147,8 +147,12 @@ class Terms:
         self._anonymous += 1
         return Var(f"{self.prefix}_{self._anonymous}")
 
-    def _literal(self, node: Number | String | Boolean, kind: str) -> Term:
+    def _literal(self, node: Number | Boolean, kind: str) -> Term:
         return Lit(node.value)
+
+    def _string(self, node: String, kind: str) -> Term:
+        """A dtype in quotes is the dtype."""
+        return Sym(node.value) if node.value in DTYPES and kind != "string" else Lit(node.value)
 
     def _none(self, node: NoneLiteral, kind: str) -> Term:
         return _NONE
@@ -249,7 +253,7 @@ def _default(parameter: Parameter) -> Term:
 
 
 _BUILDERS: Mapping[type, Callable[[Terms, Any, str], Term]] = {
-    Capture: Terms._capture, Wildcard: Terms._wildcard, Number: Terms._literal, String: Terms._literal,
+    Capture: Terms._capture, Wildcard: Terms._wildcard, Number: Terms._literal, String: Terms._string,
     Boolean: Terms._literal, NoneLiteral: Terms._none, Name: Terms._name, Attribute: Terms._attribute,
     ListExpression: Terms._list, Call: Terms._call, Index: Terms._index, Unary: Terms._unary, Binary: Terms._binary,
     Compare: Terms._compare, Logical: Terms._compare, Conditional: Terms._conditional,

@@ -145,6 +145,12 @@ def test_texts_that_are_cut_are_noted(folder: Path, capsys: pytest.CaptureFixtur
     assert report["batch"] == [2, 16] and "texts cut to 16 tokens, the model's limit" in report["notes"]  # type: ignore[operator]
 
 
+def test_an_expired_adapter_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "cube.yaml").write_text(CUBE.replace("rules:", 'expires: stack.supports("aten.pow", "float16")\nrules:'))
+    assert on_tiny_model(folder, "--dry-run", "--stack", "2026-09") == 0
+    assert "note:    my-cube has expired on 2026-09\n" in capsys.readouterr().out
+
+
 def test_an_adapter_can_be_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert on_tiny_model(folder, "--dry-run", "--without", "my-cube", "--json") == 0
     report = report_of(capsys.readouterr().out)

@@ -44,6 +44,8 @@ W = torch.linspace(-1, 1, 20).reshape(5, 4)
         ("cat([neg(slice(x, -1, 2, end)), slice(x, -1, 0, 2)], -1)", torch.cat([-X[..., 2:], X[..., :2]], -1)),
         ("mean(pow(x, 2), -1, keepdim=true)", (X**2).mean(-1, keepdim=True)),
         ("to(x, float16)", X.half()),
+        ('to(x, "float16")', X.half()),
+        ('zeros([2], dtype="float64")', torch.zeros(2, dtype=torch.float64)),
         ("where(x > 3, x, 0.0)", torch.where(X > 3, X, 0.0)),
         ("expand(unsqueeze(x, 0), [2, 2, 3, 4])", X.expand(2, 2, 3, 4)),
         ("reshape(x, [6, 4])", X.reshape(6, 4)),
@@ -69,6 +71,9 @@ def test_ops_are_torchs_own(text: str, expected: torch.Tensor | None) -> None:
         ("rank(x) == 3 and numel(x) == 24", True),
         ("dtype(x) == float32", True),
         ("dtype(x) == float16", False),
+        ('dtype(x) == "float32"', True),
+        ('dtype(x) in ["float16", "float32"]', True),
+        ('finfo_max("float16")', 65504.0),
         ("is_float(x)", True),
         ("is_float(3)", False),
         ("default(none, 7)", 7),
@@ -89,6 +94,7 @@ def test_ops_are_torchs_own(text: str, expected: torch.Tensor | None) -> None:
         ("7 // 2 + 7 % 2", 4),
         ("stack.supports('aten.add', float16)", True),
         ("stack.supports('aten.pow', float16)", False),
+        ("stack.supports('aten.add', 'float16')", True),
     ],
 )
 def test_host_values(text: str, expected: object) -> None:

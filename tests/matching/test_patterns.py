@@ -52,6 +52,7 @@ class TestLiterals:
     def test_strings_and_dtypes(self):
         assert matches(traced(lambda x: F.gelu(x, approximate="tanh"), X), 'gelu($x, approximate="tanh")')
         assert matches(traced(lambda x: x.half(), X), "to($x, float16)")
+        assert matches(traced(lambda x: x.half(), X), 'to($x, "float16")')
         assert not matches(traced(lambda x: x.half(), X), "to($x, float32)")
 
 

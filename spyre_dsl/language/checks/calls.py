@@ -8,10 +8,10 @@ from functools import lru_cache
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import GUARD, PATTERN, VALUE, AdapterView, Place
 from spyre_dsl.language.diagnostics import Diagnostic
-from spyre_dsl.language.functions import FUNCTIONS, TENSOR_PLACES, FunctionSpec
+from spyre_dsl.language.functions import DTYPES, FUNCTIONS, TENSOR_PLACES, FunctionSpec
 from spyre_dsl.language.kinds import ARTICLES, accepts, kind_of
 from spyre_dsl.language.suggest import nearest
-from spyre_dsl.language.syntax import Call, Expression, Span
+from spyre_dsl.language.syntax import Call, Expression, Span, String
 from spyre_dsl.language.vocabulary import ALIASES, OPS, Op, Parameter, find_op
 
 
@@ -246,5 +246,13 @@ def _check_kinds(
         found = kind_of(value, place.names)
         if not accepts(parameter.kind, found) or (found == "none" and parameter.required and parameter.kind != "any"):
             message = f"argument `{parameter.name}` of `{name}` is {ARTICLES[parameter.kind]}, not {ARTICLES[found]}"
-            label = f"{ARTICLES[parameter.kind]} is wanted here"
-            yield view.diagnose("SD206", message, value.span, label=label)
+            near = dtype_in_quotes(value) if parameter.kind == "dtype" else None
+            label = f"did you mean `{near}`?" if near else f"{ARTICLES[parameter.kind]} is wanted here"
+            yield view.diagnose("SD206", message, value.span, label=label, suggestion=near)
+
+
+def dtype_in_quotes(value: Expression) -> str | None:
+    """The dtype that a misspelt name in quotes stands for."""
+    from spyre_dsl.language.text_hints import dtype_meant
+
+    return dtype_meant(value.value.removeprefix("torch."), DTYPES) if isinstance(value, String) else None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from spyre_dsl.language.checks.calls import dtype_in_quotes
 from spyre_dsl.language.checks.division import divides_by_zero
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import GUARD, AdapterView, Place, RuleView
@@ -86,7 +87,7 @@ def _not_comparable(place: Place) -> Iterator[tuple[Expression, str]]:
         left, right = kind_of(node.left, place.names), kind_of(node.right, place.names)
         if node.operator in ("<", "<=", ">", ">="):
             for side, kind in ((node.left, left), (node.right, right)):
-                if kind in ("string", "dtype", "list", "none", "bool"):
+                if kind in ("string", "quoted dtype", "dtype", "list", "none", "bool"):
                     yield side, f"`{node.operator}` compares numbers, and this is {ARTICLES[kind]}"
         elif node.operator in ("==", "!="):
             families = [_FAMILIES.get(kind, "") for kind in (left, right)]
@@ -94,12 +95,14 @@ def _not_comparable(place: Place) -> Iterator[tuple[Expression, str]]:
                 yield node.right, f"{ARTICLES[left]} is never equal to {ARTICLES[right]}"
             for side, other in ((node.left, right), (node.right, left)):
                 if other == "dtype" and isinstance(side, String) and side.value not in DTYPES:
-                    yield side, f"no dtype is called `{side.value[:60]}`"
+                    near = dtype_in_quotes(side)
+                    hint = f"; did you mean `{near}`?" if near else ""
+                    yield side, f"no dtype is called `{side.value[:60]}`{hint}"
 
 
 _FAMILIES: Final = {
-    "int": "number", "float": "number", "number": "number", "dtype": "word", "string": "word", "list": "list",
-    "bool": "truth",
+    "int": "number", "float": "number", "number": "number", "dtype": "word", "string": "word",
+    "quoted dtype": "word", "list": "list", "bool": "truth",
 }  # fmt: skip
 """Kinds whose values may be equal; a dtype is told by its name."""
 
