@@ -15,22 +15,24 @@ _CAPTURING = output_capturing.__name__
 
 
 def refuse_inner_hooks(owner: torch.nn.Module, path: str) -> None:
-    """PatchError if a module below ``owner`` has a forward hook that would do something now.
+    """PatchError if a module below ``owner`` has a hook that would do something now.
 
     Hooks on ``owner`` itself run as ever.
     """
     for name, inner in owner.named_modules():
-        if inner is not owner and (inner._forward_hooks or inner._forward_pre_hooks):
-            if any(_is_active(hook) for hook in _hooks(inner)):
-                raise PatchError(
-                    f"`{name}` inside the patched module `{path}` has a forward hook, which would not run: the patch "
-                    f"computes `{path}` as a whole. Hook `{path}` instead, or revert the patch"
-                )
+        if inner is not owner and any(_is_active(hook) for hook in _hooks(inner)):
+            raise PatchError(
+                f"`{name}` inside the patched module `{path}` has a forward or backward hook, which would not run: the "
+                f"patch computes `{path}` as a whole. Hook `{path}` instead, or leave it unpatched"
+            )
 
 
 def _hooks(module: torch.nn.Module) -> Iterator[Callable[..., Any]]:
     yield from module._forward_hooks.values()
     yield from module._forward_pre_hooks.values()
+    if torch.is_grad_enabled():
+        yield from module._backward_hooks.values()
+        yield from module._backward_pre_hooks.values()
 
 
 def _is_active(hook: Callable[..., Any]) -> bool:

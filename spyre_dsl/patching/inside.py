@@ -105,7 +105,7 @@ def check_hooks(known: Inside, path: str) -> Inside:
 
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_WHAT = ("class", "forward", "modules", "parameters")
+_WHAT = ("another class", "another forward", "other modules", "other parameters")
 
 
 def _refuse_changes(known: Inside, path: str) -> None:
@@ -113,12 +113,11 @@ def _refuse_changes(known: Inside, path: str) -> None:
     for name in [*known.make_up, *found]:
         before, after = known.make_up.get(name), found.get(name)
         if before != after:
-            what = "module" if before is None or after is None else _what(before, after)
-            where = f"`{name}` inside the patched module `{path}`" if name else f"The patched module `{path}`"
+            what = "other modules" if before is None or after is None else _what(before, after)
             raise PatchError(
-                f"{where} has another {what} than when the patch was applied, and the patch would ignore that: it "
-                f"computes `{path}` as a whole, as it was. Revert the patch first, change the model, then plan and "
-                "apply again"
+                f"`{name}` has {what} inside the patched module `{path}` than when the patch was applied, which would "
+                f"be ignored: the patch computes `{path}` as a whole, as it was. Revert the patch first, change the "
+                "model, then plan and apply again"
             )
 
 

@@ -21,6 +21,7 @@ from spyre_dsl.matching.rules import RuleIndex, compile_rules
 from spyre_dsl.matching.scope import MatchContext
 from spyre_dsl.patching.anatomy import anatomy, tied_parameters
 from spyre_dsl.patching.applied import Applied, patched_inside
+from spyre_dsl.patching.autocast import autocast_now, without_autocast
 from spyre_dsl.patching.builder import EntryBuilder
 from spyre_dsl.patching.driver import Rewriter
 from spyre_dsl.patching.edits import ModelEdit, edits_of
@@ -143,6 +144,8 @@ def plan(
 ) -> Plan:
     """What ``adapters`` would change in ``model``, given example inputs. The model is left untouched.
 
+    Autocast is left aside: a call under it is a signature of its own, which is rewritten when it arrives.
+
     Args:
         model: any module, also on the meta device.
         args, kwargs: example inputs; every dimension of a tensor that the model leaves open stays open.
@@ -165,7 +168,9 @@ def plan(
         for edit in edits:
             with blaming(edit.label):
                 edit.carry_out(model, context, journal)
-        return _plan_edited(model, adapters, index, edits, (args, dict(kwargs or {})), untie)
+        call = (args, dict(kwargs or {}))
+        found: Plan = without_autocast(autocast_now(), _plan_edited, model, adapters, index, edits, call, untie)
+        return found
     finally:
         journal.undo()
 

@@ -16,6 +16,7 @@ from spyre_dsl.patching.eager import family_of
 from spyre_dsl.patching.entry import GraphTable
 from spyre_dsl.patching.errors import ExportError, RewriteError
 from spyre_dsl.patching.export_owner import example_of
+from spyre_dsl.patching.inner_hooks import refuse_inner_hooks
 from spyre_dsl.patching.install import original_forward
 from spyre_dsl.patching.owners import is_inside, outermost, parent
 from spyre_dsl.patching.signature import flatten
@@ -85,6 +86,7 @@ class Preparation:
 
     def _owner(self, path: str) -> PreparedOwner:
         module = self.model.get_submodule(path)
+        refuse_inner_hooks(module, path)
         made = anatomy(module)
         family = (made, paths_in_scope(self.adapters, path, module), self._edited_inside(path))
         table = self._tables.setdefault(family, GraphTable(self.builder))

@@ -150,3 +150,27 @@ rules:
       op: matmul($x, rotate_half_matrix(size($x, -1)))
     math: exact
 """
+
+FOLDED = """
+- name: folded
+  match: {op: "relu(linear($x, $w, $b))"}
+  rewrite: {op: "relu(matmul($x, transpose($w * 2.0, 0, 1)) * 0.5 + $b)"}
+"""
+"""Gives a weight a folded value."""
+
+
+class Layer(torch.nn.Module):
+    """A projection and a relu: what ``FOLDED`` rewrites."""
+
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.dense = torch.nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.dense(x))
+
+
+def layers(count: int = 2) -> torch.nn.Sequential:
+    """Layers that ``FOLDED`` rewrites, each an owner."""
+    torch.manual_seed(0)
+    return torch.nn.Sequential(*(Layer() for _ in range(count))).eval()
