@@ -13,6 +13,7 @@ from . import context_memory  # noqa: F401  (registers its finders)
 from .bundles import bundle
 from .capture import Captured, capture, flat_inputs, require_apart_inputs
 from .context import mark_in_context
+from .cost.plan import ProgramPlan, program_plan
 from .cost.program import ProgramCost, program_cost
 from .errors import CompileError, Refusal, RunError, When
 from .execute import Executor, Observer
@@ -20,11 +21,10 @@ from .graph import Program, Value
 from .ideal import IdealModel
 from .legalize import legalize, taken_apart
 from .report import Bundle, Report
-from .sharing import copied_where_shared, storage_of
+from .sharing import storage_of, write_back
 from .stacks import Stack, chosen_stack
 from .trace import Trace, record
 from .weights import Weights
-
 
 
 class CompiledModel:
@@ -80,6 +80,10 @@ class CompiledModel:
         """What one run would cost on the stack's hardware: kernels, launches and copies, by the cost model (C1-C8)."""
         return program_cost(self._program, self.stack)
 
+    def plan(self) -> ProgramPlan:
+        """What the compiler decided for every op: layout, cores, span, scratchpad, launch. Print it for a table."""
+        return program_plan(self._program, self.stack)
+
     def observe(self, observe: Observer, *args: Any, **kwargs: Any) -> Any:
         """As a call, kernel by kernel without fusion: `observe(op, value)` sees every op of the device graph.
 
@@ -111,14 +115,10 @@ class CompiledModel:
                 raise RunError(_misuse(value.name, f"{value.name} is on the meta device: it has no numbers", "run"))
 
     def _finish(self, leaves: Sequence[Any], outputs: list[Any], writes: list[tuple[Any, Any]]) -> Any:
-        held = [leaves[target] if isinstance(target, int) else _buffer(self._owner, target) for target, _ in writes]
-        places = {storage_of(item) for item in held} - {0}  # what still lies there was read before it is written
-        made = copied_where_shared([tensor for _, tensor in writes], places)
-        outputs = copied_where_shared(outputs, places | self._constants)
-        with torch.no_grad():
-            for place, tensor in zip(held, made, strict=True):
-                place.copy_(tensor)
-        return pytree.tree_unflatten(outputs, self._captured.out_spec)
+        held = self._weights.written()
+        places = [(leaves[target] if isinstance(target, int) else held[target], tensor) for target, tensor in writes]
+        results = write_back(places, outputs, self._constants)
+        return pytree.tree_unflatten(results, self._captured.out_spec)
 
 
 def compile(
@@ -135,10 +135,12 @@ def compile(
 
     The module's weights go to the device now. A call that finds one replaced or written on (by its address and torch's
     count of writes, so not through `.data` or by an optimizer with fused=True) loads all of them again; one of another
-    shape or dtype is a ValueError. Buffers that the model writes are read from the module at each call. Submodules,
-    and a function's closures, are those of now: to replace one, compile again. Results are tensors of their own, also
-    where torch would return an argument or a view of it, except for the module's own tensors returned as they are.
-    ValueError for an argument that shares memory with another, or with the module, that the model writes in place.
+    shape or dtype is a ValueError. Buffers that the model writes are read from the module at each call. Submodules
+    are those of now, and so are the modules and tensors that a function refers to, whose changes may go unnoticed: compile
+    the module itself, or again. Constants come back fresh from every
+    call, weights as themselves. A view of an argument or of another result may come back as a tensor of its own, and
+    what was written in place does: write on arguments rather than on results. ValueError for an argument that shares
+    memory with another, or with the module's tensors, where the model writes one of both in place.
     """
     profile = chosen_stack(stack)
     captured = capture(model, args, kwargs, decompose=taken_apart(profile))
@@ -217,12 +219,6 @@ def _misuse(name: str, text: str, when: When) -> Refusal:
 
 def _constants(program: Program, weights: Weights) -> frozenset[int]:
     """The storages of the program's own constants: no caller gets hold of these, as of what is the module's."""
-    known = [item.data for op in program.ops for item in op.values()]
-    known += [item.data for item in program.outputs if isinstance(item, Value)]
+    values = [item for op in program.ops for item in op.values()]
+    known = [item.data for item in (*values, *program.outputs) if isinstance(item, Value)]
     return frozenset(map(storage_of, known)) - set(map(storage_of, weights.owned())) - {0}
-
-
-def _buffer(owner: Any, path: str) -> torch.Tensor:
-    module_path, _, name = path.rpartition(".")
-    held: torch.Tensor = getattr(owner.get_submodule(module_path), name)
-    return held

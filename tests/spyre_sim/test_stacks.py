@@ -56,8 +56,8 @@ class TestTheStackOfTheEnvironment:
 
     @pytest.mark.parametrize(
         ("given", "environment", "expected"),
-        [(None, None, "2026-06"), (None, "", "2026-06"), (None, "2026-09", "2026-09"), ("2025-11", "2026-09", "2025-11"),
-         (JUNE, "2026-09", "2026-06"), ("2026-04", "mistaken", "2026-04")],
+        [(None, None, "2026-06"), (None, "", "2026-06"), (None, "2026-09", "2026-09"),
+         ("2025-11", "2026-09", "2025-11"), (JUNE, "2026-09", "2026-06"), ("2026-04", "mistaken", "2026-04")],
     )  # fmt: skip
     def test_what_is_given_counts_first(self, given, environment, expected, monkeypatch):
         if environment is None:

@@ -164,19 +164,20 @@ def _kind(op: DeviceOp, inputs: list[Value]) -> KernelKind:
 
 def _product(left: Value, right: Value, out: Value, stack: Stack) -> Product:
     batch = math.prod(out.shape[:-2])
-    shared = _is_repeated(right)
+    shared = is_repeated(right)
     rows, columns, depth = out.shape[-2], out.shape[-1], left.shape[-1]
-    return Product(batch, rows, columns, depth, _split(batch, rows, columns, depth, shared, stack), shared)
+    return Product(batch, rows, columns, depth, split_of(batch, rows, columns, depth, shared, stack), shared)
 
 
-def _is_repeated(value: Value) -> bool:
+def is_repeated(value: Value) -> bool:
     """Whether all batches read one matrix: no batch dims, or all of size 1 or stride 0."""
     assert value.layout is not None
     dims = list(zip(value.layout.size, value.layout.stride, strict=True))[:-2]
     return all(size == 1 or stride == 0 for size, stride in dims)
 
 
-def _split(batch: int, rows: int, columns: int, depth: int, shared: bool, stack: Stack) -> MatmulSplit:
+def split_of(batch: int, rows: int, columns: int, depth: int, shared: bool, stack: Stack) -> MatmulSplit:
+    """The cores of [batch, rows, depth] @ [batch, depth, columns]: the planner's choice, else by W5 (W4)."""
     cores = stack.constants.cores
     if shared and stack.constants.fold_shared_weight:
         batch, rows = 1, batch * rows
@@ -190,9 +191,9 @@ def _attention(inputs: list[Value], out: Value, traffic: Traffic, written: int, 
     query, key, value = inputs[:3]
     batch, rows, depth = math.prod(out.shape[:-2]), query.shape[-2], query.shape[-1]
     length, width = key.shape[-2], value.shape[-1]
-    split = _split(batch, rows, length, depth, False, stack)
+    split = split_of(batch, rows, length, depth, False, stack)
     scores = Product(batch, rows, length, depth, split)
     masks = sum(traffic(mask) for mask in inputs[3:])
     yield Work("flash scores", "matmul", masks, 0, 0, scores, traffic(query), traffic(key))
-    split = _split(batch, rows, width, length, False, stack)
+    split = split_of(batch, rows, width, length, False, stack)
     yield Work("flash values", "matmul", 0, written, 0, Product(batch, rows, width, length, split), 0, traffic(value))
