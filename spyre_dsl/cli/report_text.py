@@ -130,7 +130,8 @@ def _bridges(gap: Gap, summaries: Mapping[str, str]) -> list[str]:
     if gap.bridges:
         return [f"{name}: {summaries[name]}" if name in summaries else name for name in gap.bridges]
     if gap.related:
-        return [f"no adapter here ({', '.join(gap.related)} cites this fact: see spyre-dsl why)"]
+        cite = "cites" if len(gap.related) == 1 else "cite"
+        return [f"no adapter here ({', '.join(gap.related)} {cite} this fact: see spyre-dsl why)"]
     return ["no adapter"]
 
 

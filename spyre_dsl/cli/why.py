@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from spyre_dsl.cli.apply import add_model_arguments, find_model, open_model
@@ -17,7 +16,11 @@ from spyre_dsl.language.suggest import nearest
 if TYPE_CHECKING:
     from spyre_dsl.matching.explain import Attempt
 
-SHOWN = 20
+OUTCOMES = 3
+"""How many ways to match, or not to, are shown of each rule."""
+
+PLACES = 5
+"""How many lines of places are shown for each."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -26,14 +29,14 @@ def add_parser(subparsers: Any) -> None:
         "why",
         usage="spyre-dsl why MODEL RULE [PATH] [options]\n       spyre-dsl why --config FILE RULE [PATH] [options]",
         help="why a rule matches, or does not, at each place of a model",
-        description="For each place of the model that RULE could mean, nearest first: the first of its conditions "
+        description="Rule by rule, for each place of the model that it could mean, nearest first: the first condition "
         "that does not hold, with the value that was found and where the condition stands in the rule file. RULE is a "
         "rule's name, adapter/rule, or an adapter's name for all its rules; PATH a module path or a glob of them. "
         "Exit code 0: it matches somewhere; 1: nowhere; 2: the input cannot be used.",
     )
     parser.add_argument("names", nargs="+", metavar="MODEL RULE [PATH]", help="the model, the rule, and where to look")
     add_model_arguments(parser, positional=False)
-    parser.add_argument("--all", action="store_true", help=f"show every place, not only the {SHOWN} nearest")
+    parser.add_argument("--all", action="store_true", help="show every place of every rule, not only the nearest")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -46,8 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         attempts = _attempts(arguments, rule, path)
     except (SpyreDslError, OSError) as problem:
         return complain(problem)
-    shown = attempts if arguments.all or arguments.json else attempts[:SHOWN]
-    print(json.dumps(list(map(_json, shown)), indent=2) if arguments.json else _text(shown, len(attempts)))
+    print(json.dumps(list(map(_json, attempts)), indent=2) if arguments.json else _text(attempts, arguments.all))
     return 0 if any(attempt.matched for attempt in attempts) else 1
 
 
@@ -112,25 +114,61 @@ def _json(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _text(attempts: Sequence[Attempt], total: int) -> str:
+def _text(attempts: Sequence[Attempt], everything: bool) -> str:
+    """Rule by rule, the nearest first; of each rule what holds it up, the nearest misses first."""
+    rules: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        rules.setdefault(attempt.rule, []).append(attempt)
+    return "\n".join(line for tried in rules.values() for line in _rule(tried, everything))
+
+
+def _rule(attempts: Sequence[Attempt], everything: bool) -> list[str]:
     """Places with one and the same outcome are listed under it."""
+    outcomes: dict[tuple[str, bool, str, str, str], list[Attempt]] = {}
+    for attempt in attempts:
+        outcomes.setdefault(_outcome(attempt), []).append(attempt)
+    shown = list(outcomes.items())[: None if everything else OUTCOMES]
     lines: list[str] = []
-    for (rule, matched, reason, predicate, place), places in groupby(attempts, key=_outcome):
+    for (rule, matched, reason, predicate, place), members in shown:
         told = "matches" if matched else f"does not match: {reason}"
         lines += [f"{rule} {told}", *([f"  {place}: {predicate}"] if predicate and not matched else [])]
-        lines += [f"  at {_where(attempt)}" for attempt in places if attempt.anywhere]
-    if total > len(attempts):
-        lines.append(f"and {total - len(attempts)} more places; --all shows them")
-    return "\n".join(lines)
+        lines += _places([attempt for attempt in members if attempt.anywhere], everything)
+    left = sum(map(len, outcomes.values())) - sum(len(members) for _, members in shown)
+    reasons = len(outcomes) - len(shown)
+    if left:
+        lines.append(f"  and {_count(left, 'place')} that fail earlier, for {_count(reasons, 'reason')}; --all shows them")
+    return lines
+
+
+def _places(attempts: Sequence[Attempt], everything: bool) -> list[str]:
+    """One line for what repeats over the layers of a model, with its count."""
+    from spyre_dsl.assessment.gaps import without_layers  # which imports torch, as by now has been done
+
+    groups: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        alike = _where(without_layers(attempt.module_path), attempt.source_line)
+        groups.setdefault(_where(attempt.module_path, attempt.source_line) if everything else alike, []).append(attempt)
+    lines = []
+    for alike, members in list(groups.items())[: None if everything else PLACES]:
+        first = members[0]
+        same = len({attempt.module_path for attempt in members}) == 1
+        where = _where(first.module_path, first.source_line) if same else alike
+        lines.append(f"  at {where}" + (f"  x {len(members)}" if len(members) > 1 else ""))
+    left = len(attempts) - sum(map(len, list(groups.values())[: len(lines)]))
+    return [*lines, *([f"  and at {_count(left, 'more place')}; --all shows them"] if left else [])]
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _outcome(attempt: Attempt) -> tuple[str, bool, str, str, str]:
     return attempt.rule, attempt.matched, attempt.reason, attempt.predicate, _place(attempt)
 
 
-def _where(attempt: Attempt) -> str:
-    path = attempt.module_path or "the model itself"
-    return f"{path}, {attempt.source_line}" if attempt.source_line else path
+def _where(path: str, source_line: str) -> str:
+    path = path or "the model itself"
+    return f"{path}, {source_line}" if source_line else path
 
 
 def _place(attempt: Attempt) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import pytest
 
 from spyre_dsl.assessment.gaps import MetDefect, find_gaps, grouped, met_defects
 from spyre_dsl.language.adapter import Adapter, AdapterSet
 from spyre_dsl.language.adapter import Gap as AdapterGap
 from spyre_dsl.targets.protocol import Refused
+from tests.matching.rules import rule
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,39 @@ def test_an_adapter_for_the_fact_that_fires_nowhere_is_related() -> None:
 def test_a_gap_that_nobody_knows_has_neither() -> None:
     (gap,) = find_gaps([refused(fact="O14")], BOTH, [])
     assert (gap.bridges, gap.related) == ((), ())
+
+
+GELU = replace(adapter("gelu-by-name", "E24", "A16"), rules=(rule('gelu($x, approximate="tanh")'),))
+POWER = replace(adapter("roots", "E24", "A33"), rules=(rule("$x ** $n"), rule("sqrt($x) * 2 > 1")))
+NAMED = AdapterSet((GELU, POWER))
+
+
+@pytest.mark.parametrize(
+    ("op", "names"),
+    [
+        ("aten.gelu", ("gelu-by-name",)),
+        ("aten.gelu.default", ("gelu-by-name",)),
+        ("gelu", ("gelu-by-name",)),
+        ("aten.pow.Tensor_Scalar", ("roots",)),
+        ("aten.sqrt", ("roots",)),
+        ("aten.linear", ()),
+        ("aten.cholesky.default", ()),
+        ("", ()),
+    ],
+)
+def test_a_fact_about_any_op_relates_only_the_adapters_for_the_op(op: str, names: tuple[str, ...]) -> None:
+    (gap,) = find_gaps([refused(fact="E24", op=op)], NAMED, [])
+    assert (gap.bridges, gap.related) == ((), names)
+
+
+def test_such_an_adapter_that_fires_elsewhere_is_no_bridge_for_other_ops() -> None:
+    (gap,) = find_gaps([refused(fact="E24", op="aten.linear")], NAMED, [Patch("gelu-by-name", "act", "other.py:3")])
+    assert (gap.bridges, gap.related) == ((), ())
+
+
+def test_a_specific_fact_beside_it_relates_as_ever() -> None:
+    (gap,) = find_gaps([refused(fact="E24, A33", op="aten.linear")], NAMED, [])
+    assert gap.related == ("roots",)
 
 
 def test_gaps_repeated_over_layers_are_one_group_with_a_count() -> None:

@@ -105,6 +105,8 @@ def test_a_gap_without_a_bridge_says_so() -> None:
     assert "bridge: no adapter" in render(replace(BARE, gaps=(lone,)))
     related = replace(BARE, gaps=(replace(lone, related=("my-pad",)),))
     assert "no adapter here (my-pad cites this fact: see spyre-dsl why)" in render(related)
+    several = replace(BARE, gaps=(replace(lone, related=("my-pad", "your-pad")),))
+    assert "no adapter here (my-pad, your-pad cite this fact: see spyre-dsl why)" in render(several)
 
 
 def test_defects_name_what_is_wrong_and_what_bridges_it() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from spyre_dsl.cli import why
 from spyre_dsl.graphs.capture import Capture, capture
+from spyre_dsl.matching.explain import Attempt
 
 CUBE = """\
 adapter: my-cube
@@ -39,6 +40,15 @@ tests:
     before: pow(x, 3)
     after: x * (x * x)
 """
+TALL = """\
+  - name: of-tanh
+    match:
+      op: tanh(mul(pow($x, 3), 7))
+    rewrite:
+      op: tanh($x)
+  - name: wide-cube
+    match:
+      op: pow($x, 3)"""
 GPT2 = {
     "model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 1, "vocab_size": 64,
     "bos_token_id": 0, "eos_token_id": 0,
@@ -78,10 +88,51 @@ def run(folder: Path, *words: str) -> int:
 
 def test_places_that_match_are_listed_with_their_source_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "my-cube/cube") == 0
-    first, *places = capsys.readouterr().out.splitlines()
+    first, place = capsys.readouterr().out.splitlines()
     assert first == "my-cube/cube matches"
+    assert place.startswith("  at transformer.h.*.mlp.act, ") and ".py:" in place and place.endswith("  x 2")
+
+
+def test_all_lists_every_layer_by_itself(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, "my-cube/cube", "--all") == 0
+    _, *places = capsys.readouterr().out.splitlines()
     assert [place.split(",")[0] for place in places] == ["  at transformer.h.0.mlp.act", "  at transformer.h.1.mlp.act"]
-    assert all(".py:" in place for place in places)
+
+
+def test_a_rule_is_told_once_for_each_reason_and_no_rule_hides_another(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tall = CUBE.replace("  - name: wide-cube\n    match:\n      op: pow($x, 3)", TALL)
+    (folder / "cube.yaml").write_text(tall)
+    assert run(folder, "my-cube") == 0
+    told = [line.split(" ")[0] for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
+    assert told[0] == "my-cube/cube" and set(told) == {"my-cube/cube", "my-cube/of-tanh", "my-cube/wide-cube"}
+    assert told == sorted(told, key=told.index) and told.count("my-cube/of-tanh") <= why.OUTCOMES
+
+
+def attempt(rule: str, reason: str, layer: int, score: float) -> Attempt:
+    return Attempt(rule, None, f"layer.{layer}.act", "m.py:1", score, False, reason=reason)
+
+
+def test_equal_reasons_are_folded_and_the_nearest_misses_stand_first() -> None:
+    near = [attempt("a/one", "near", layer, 0.9) for layer in range(30)]
+    far = [attempt("a/one", f"far {reason}", layer, 0.1) for layer in range(30) for reason in range(4)]
+    other = [attempt("a/two", "nothing like it", 0, 0.0)]
+    text = why._text([*near, *far, *other], False)
+    assert text.splitlines() == [
+        "a/one does not match: near", "  at layer.*.act, m.py:1  x 30",
+        "a/one does not match: far 0", "  at layer.*.act, m.py:1  x 30",
+        "a/one does not match: far 1", "  at layer.*.act, m.py:1  x 30",
+        "  and 60 places that fail earlier, for 2 reasons; --all shows them",
+        "a/two does not match: nothing like it", "  at layer.0.act, m.py:1",
+    ]  # fmt: skip
+    assert why._text([*near, *far, *other], True).count("  at ") == 151
+
+
+def test_places_that_have_nothing_in_common_are_cut() -> None:
+    places = [Attempt("a/one", None, f"block{name}", "", 0.5, False, reason="no") for name in "abcdefgh"]
+    lines = why._text(places, False).splitlines()
+    assert (len(lines), lines[-1]) == (2 + why.PLACES, "  and at 3 more places; --all shows them")
 
 
 def test_a_guard_that_fails_is_shown_with_its_value_and_its_place(
