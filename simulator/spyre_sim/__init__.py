@@ -21,6 +21,7 @@ _PUBLIC = {
     "CompileError": "errors",
     "RunError": "errors",
     "DeviceError": "errors",
+    "SilentDefectWarning": "errors",
     "Trace": "trace",
     "Report": "report",
     "Fallback": "report",

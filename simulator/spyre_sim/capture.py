@@ -18,6 +18,9 @@ import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
+from .call_text import shown_call
+from .errors import RunError, misuse
+from .sharing import SHARED, require_apart
 
 METADATA_CHECK = torch.ops.aten._assert_tensor_metadata.default
 
@@ -113,7 +116,7 @@ def capture(
             writes.append((result, str(spec.target)))
         elif spec.kind == OutputKind.USER_INPUT_MUTATION:
             writes.append((result, sources[str(spec.target)].index))
-    return Captured(
+    captured = Captured(
         program,
         tuple(program.graph.nodes),
         sources,
@@ -124,6 +127,18 @@ def capture(
         rewritten,
         constants,
     )
+    if writes:
+        held = {source.name: source.tensor for source in sources.values() if source.kind != "input"}
+        require_apart_inputs(captured, pytree.tree_leaves((tuple(args), kwargs)), held)
+    return captured
+
+
+def require_apart_inputs(captured: Captured, leaves: Sequence[Any], held: Mapping[str, Any]) -> None:
+    """Raise ValueError where flat arguments have memory in common, with each other or with the module's tensors
+    `held`, that the graph writes."""
+    names = {source.index: source.name for source in captured.sources.values() if source.kind == "input"}
+    written = [names[target] if isinstance(target, int) else target for _, target in captured.writes]
+    require_apart({names[index]: leaves[index] for index in names}, held, written)
 
 
 def _drop_dead_code(graph: torch.fx.Graph) -> None:
@@ -145,25 +160,26 @@ def _decomposed(program: Any, table: Any, args: Any, kwargs: Any) -> torch.expor
     """The functional program. Raises ValueError for a tensor that is two arguments and written as one of them."""
     try:
         return program.run_decompositions(table)  # type: ignore[no-any-return]
-    except AssertionError as error:  # what torch makes of aliased inputs that are written
-        tensors = [id(leaf) for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        if len(set(tensors)) == len(tensors):
+    except (AssertionError, RuntimeError) as error:  # what torch makes of aliased inputs that are written
+        tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        storages = {leaf.untyped_storage()._cdata for leaf in tensors if leaf.layout is torch.strided}
+        if len(storages) == len(tensors):
             raise
-        text = "a tensor is given for two arguments of a model that writes in place: give a copy for one"
-        raise ValueError(text) from error
+        raise ValueError(SHARED) from error
 
 
 def flat_inputs(captured: Captured, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
     """The leaves of (args, kwargs) in the order of the graph's inputs.
 
-    Raises ValueError when their structure is not the one that was captured.
+    Raises RunError (misuse) when their structure is not the one that was captured.
     """
     wanted = captured.in_spec
     ordered = {key: kwargs[key] for key in _keyword_order(wanted) if key in kwargs}
     ordered.update({key: value for key, value in kwargs.items() if key not in ordered})
     leaves, spec = pytree.tree_flatten((tuple(args), ordered))
     if spec != wanted:
-        raise ValueError(f"compiled for arguments of another structure: expected {wanted}, got {spec}")
+        text = f"compiled for arguments of another structure: {shown_call(wanted)}, called as {shown_call(spec)}"
+        raise RunError(misuse("arguments", text, "run"))
     return leaves
 
 

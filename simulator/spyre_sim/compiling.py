@@ -13,9 +13,10 @@ from . import context_memory  # noqa: F401  (registers its finders)
 from .bundles import bundle
 from .capture import Captured, capture, flat_inputs, require_apart_inputs
 from .context import mark_in_context
+from .copying import NotCopied
 from .cost.plan import ProgramPlan, program_plan
 from .cost.program import ProgramCost, program_cost
-from .errors import CompileError, Refusal, RunError, When
+from .errors import CompileError, Refusal, RunError, misuse
 from .execute import Executor, Observer
 from .graph import Program, Value
 from .ideal import IdealModel
@@ -27,11 +28,11 @@ from .trace import Trace, record
 from .weights import Weights
 
 
-class CompiledModel:
+class CompiledModel(NotCopied):
     """A model compiled for one stack and one set of shapes; call it with the arguments it was compiled for.
 
-    `report` says what it consists of. A call raises RunError where the stack fails at run time, and for tensors of
-    another dtype or without numbers (misuse); ValueError for arguments of another structure or shape.
+    `report` says what it consists of. A call raises RunError where the stack fails at run time, and (of the kind
+    "misuse") for arguments of another structure, shape or dtype, or without numbers.
     """
 
     def __init__(self, captured: Captured, program: Program, stack: Stack, owner: Any) -> None:
@@ -100,19 +101,21 @@ class CompiledModel:
         for index, (name, value) in self._captured.constants.items():
             if type(leaves[index]) is not type(value) or leaves[index] != value:
                 given = "a tensor" if isinstance(leaves[index], torch.Tensor) else repr(leaves[index])
-                raise ValueError(f"compiled for {name} = {value!r}, got {given}: compile it again for that")
+                text = f"compiled for {name} = {value!r}, got {given}: compile it again for that"
+                raise RunError(misuse(name, text, "run"))
         for index, value in self._program.inputs.items():
             given = leaves[index]
             if not isinstance(given, torch.Tensor) or tuple(given.shape) != value.shape:
-                shape = tuple(given.shape) if isinstance(given, torch.Tensor) else given
-                raise ValueError(f"compiled for shape {value.shape} of {value.name}, got {shape}")
+                shape = tuple(given.shape) if isinstance(given, torch.Tensor) else repr(given)
+                text = f"compiled for shape {value.shape} of {value.name}, got {shape}"
+                raise RunError(misuse(value.name, text, "run"))
             dtype = str(given.dtype).removeprefix("torch.")
             if dtype != value.dtype:
-                raise RunError(_misuse(value.name, f"compiled for {value.dtype}, and {value.name} is {dtype}", "run"))
+                raise RunError(misuse(value.name, f"compiled for {value.dtype}, and {value.name} is {dtype}", "run"))
             if given.layout is not torch.strided:
-                raise RunError(_misuse(value.name, f"{value.name} is {_layout(given)}", "run"))
+                raise RunError(misuse(value.name, f"{value.name} is {_layout(given)}", "run"))
             if given.is_meta:
-                raise RunError(_misuse(value.name, f"{value.name} is on the meta device: it has no numbers", "run"))
+                raise RunError(misuse(value.name, f"{value.name} is on the meta device: it has no numbers", "run"))
 
     def _finish(self, leaves: Sequence[Any], outputs: list[Any], writes: list[tuple[Any, Any]]) -> Any:
         held = self._weights.written()
@@ -197,7 +200,7 @@ def _require_dense(captured: Captured) -> None:
     for node in captured.nodes:
         given = node.meta.get("val") if node.op == "placeholder" else None
         if isinstance(given, torch.Tensor) and given.layout is not torch.strided:
-            raise CompileError(_misuse(node.name, f"{node.name} is {_layout(given)}", "compile"))
+            raise CompileError(misuse(node.name, f"{node.name} is {_layout(given)}", "compile"))
 
 
 def _layout(tensor: torch.Tensor) -> str:
@@ -209,12 +212,7 @@ def _require_numbers(captured: Captured) -> None:
     for source in captured.sources.values():
         if isinstance(source.tensor, torch.Tensor) and source.tensor.is_meta:
             text = f"{source.name} is on the meta device: it has no numbers to compile with; check() needs none"
-            raise CompileError(_misuse(source.name, text, "compile"))
-
-
-def _misuse(name: str, text: str, when: When) -> Refusal:
-    """The refusal of what no stack would get to see."""
-    return Refusal(name, "", "", "", "misuse", when, text)
+            raise CompileError(misuse(source.name, text, "compile"))
 
 
 def _constants(program: Program, weights: Weights) -> frozenset[int]:

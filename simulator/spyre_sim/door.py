@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 from torch._dynamo.exc import ShortenTraceback
 
 from .compiling import compile
-from .errors import PREFIX, CompileError, Refusal
+from .errors import PREFIX, CompileError, Refusal, SilentDefectWarning
 from .ideal import IdealModel
 from .layout.default import ELEMENTS_IN_STICK, elements_in_stick
 from .stacks import Stack, chosen_stack
@@ -33,6 +34,9 @@ def dynamo_backend(
 
     Raises ValueError for other options, CompileError where the stack does; the callable raises RunError. A graph that
     dynamo made dynamic is compiled once for each set of sizes, unless the stack bakes in the first (S43).
+
+    A graph that runs into silent defects is compiled with one SilentDefectWarning that names them, since this door
+    has no report. To be rid of it: `warnings.filterwarnings("ignore", category=spyre_sim.SilentDefectWarning)`.
     """
     if unknown := set(options or {}) - {"stack"}:
         raise ValueError(f"spyre_sim has no option {', '.join(map(repr, sorted(unknown)))}; there is 'stack'")
@@ -98,15 +102,31 @@ class _WithNumbers(torch.nn.Module):
 
 def _compiled(module: Any, args: Sequence[Any], stack: Stack) -> Any:
     try:
-        return compile(module, tuple(args), stack=stack)
+        compiled = compile(module, tuple(args), stack=stack)
     except CompileError as error:
         raise DynamoCompileError(error.refusal, others=error.others) from None
+    _warn_of_defects([*compiled.report.defects, *_defects_of_offsets(args, stack)], stack)
+    return compiled
+
+
+def _warn_of_defects(names: Sequence[str], stack: Stack) -> None:
+    """One warning of all defects by which the numbers may be wrong; none if there are none."""
+    if names:
+        named = "; ".join(f"{name}: {stack.defects[name].title}" for name in names)
+        text = f"numbers may be silently wrong on {stack.name}. {named}. More: spyre-dsl explain {' '.join(names[:1])}"
+        warnings.warn(text, SilentDefectWarning, stacklevel=2)
+
+
+def _defects_of_offsets(args: Sequence[Any], stack: Stack) -> list[str]:
+    """What reads an argument that starts inside its storage from the beginning (S18, S41)."""
+    moved = any(isinstance(item, torch.Tensor) and _without_offset(item) is not item for item in args)
+    return [name for name in ("S18", "S41") if stack.has_defect(name)][:1] if moved else []
 
 
 def _run(compiled: Any, args: Sequence[Any], stack: Stack) -> Any:
     """Call with the tensors as the kernels find them; what shares memory is told from those that were given."""
     if isinstance(compiled, IdealModel):
-        return compiled(*args)
+        return compiled.in_dtypes_of_the_model(*args)
     compiled.require_apart(args)
     return compiled.run(_as_passed(args, stack))
 

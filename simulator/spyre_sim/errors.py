@@ -35,8 +35,15 @@ class Refusal:
     shape: tuple[int, ...] = ()
 
     def __str__(self) -> str:
+        if self.kind == "misuse":  # of the simulator, not in a place of the model
+            return self.text
         place = " at ".join(part for part in (self.module_path, self.source_line) if part) or "the root module"
         return f"{self.text} [{'; '.join(part for part in (self.fact, f'{self.op} in {place}') if part)}]"
+
+
+def misuse(name: str, text: str, when: When) -> Refusal:
+    """The refusal of what no stack would get to see: `name` is what was misused, an argument say."""
+    return Refusal(name, "", "", "", "misuse", when, text)
 
 
 class DeviceError(RuntimeError):
@@ -74,3 +81,7 @@ class CompileError(DeviceError):
 
 class RunError(DeviceError):
     """The stack compiled this and fails when it runs."""
+
+
+class SilentDefectWarning(UserWarning):
+    """A graph of torch.compile runs into defects by which its numbers may be wrong without any error."""

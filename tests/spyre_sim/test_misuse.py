@@ -82,6 +82,42 @@ def test_inputs_that_the_program_was_not_compiled_for(given: Any, why: str) -> N
         assert caught.value.kind == "misuse"
 
 
+@pytest.mark.parametrize("stack", ["2026-06", "ideal"])
+@pytest.mark.parametrize(
+    ("args", "kwargs", "shown"),
+    [
+        ((X,), {}, "model(_)"),
+        ((X, [X, X, X]), {"rest": {"a": (X,)}}, "model(_, [_, _, _], rest={'a': (_,)})"),
+        ((X, [X, X]), {"rest": {"a": (X,)}, "other": X}, "model(_, [_, _], rest={'a': (_,)}, other=_)"),
+        ((X, X), {"rest": {}}, "model(_, _, rest={})"),
+    ],
+)
+def test_arguments_of_another_structure_are_told_in_a_line(stack: str, args: Any, kwargs: Any, shown: str) -> None:
+    compiled = spyre_sim.compile(lambda x, y, rest: x + y[0] + rest["a"][0], (X, [X, X], {"a": (X,)}), stack=stack)
+    with pytest.raises(spyre_sim.RunError) as caught:
+        compiled(*args, **kwargs)
+    text = "compiled for arguments of another structure: model(_, [_, _], {'a': (_,)}), called as "
+    assert (caught.value.kind, str(caught.value)) == ("misuse", text + shown)
+
+
+@pytest.mark.parametrize("given", [X[:1], X[None], 3, None])
+def test_an_argument_of_another_shape_is_misuse_too(given: Any) -> None:
+    compiled = spyre_sim.compile(lambda x: x + 1, (X,))
+    with pytest.raises(spyre_sim.RunError, match="compiled for") as caught:
+        compiled(given)
+    assert caught.value.kind == "misuse"
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("stack", ["2026-06", "ideal"])
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_compiled_model_says_that_it_is_not_copied(stack: str, again: Any) -> None:
+    compiled = spyre_sim.compile(lambda x: x + 1, (X,), stack=stack)
+    with pytest.raises(spyre_sim.RunError, match="copy the model and compile the copy") as caught:
+        again(compiled)
+    assert caught.value.kind == "misuse"
+
+
 class Steps(torch.nn.Module):
     """Counts its calls in an integer buffer that the result depends on."""
 
@@ -109,8 +145,9 @@ def test_an_integer_buffer_that_is_written_is_no_constant() -> None:
 def test_an_argument_that_was_compiled_in_cannot_be_another(value: Any, other: Any, shown: str) -> None:
     compiled = spyre_sim.compile(lambda x, k: x * 3 if k else x * 2, (X, value))
     compiled(X, value)
-    with pytest.raises(ValueError, match=f"compiled for args_1 {shown}: compile it again"):
+    with pytest.raises(spyre_sim.RunError, match=f"compiled for args_1 {shown}: compile it again") as caught:
         compiled(X, other)
+    assert caught.value.kind == "misuse"
 
 
 def test_a_tensor_without_strides_is_refused_by_name() -> None:

@@ -127,6 +127,34 @@ class TestNumbers:
         assert got.dtype is torch.float64
         assert torch.allclose(got, expected, rtol=0, atol=1e-12)
 
+    def test_ideal_through_torch_compile_has_the_dtypes_of_the_model(self) -> None:
+        torch._dynamo.reset()
+        x = half(4, 64)
+        function = lambda x: (x + 0.1, x.float() * 2, x > 0, x.max(-1)[1])  # noqa: E731
+        options = {"stack": "ideal"}
+        got = torch.compile(function, backend="spyre_sim", dynamic=False, options=options)(x)
+        assert [item.dtype for item in got] == [item.dtype for item in function(x)]
+        assert torch.equal(got[0], (x.double() + 0.1).half())
+
+    def test_a_trace_of_ideal_names_values_as_that_of_any_stack_does(self) -> None:
+        x, given = half(4, 64), half(2, 64, 64)
+        block = Block(64, 1).half()
+        real, oracle = (spyre_sim.compile(block, (given,), stack=stack) for stack in ("2026-06", "ideal"))
+        names = real.trace(given).values.keys() & oracle.trace(given).values.keys()
+        assert {"linear", "gelu", "layer_norm", "scaled_dot_product_attention"} <= names
+        step = oracle.trace(given).of_module("up")[0]
+        assert (step.name, step.site.op, step.bundle) == ("linear_3.ideal", "aten.linear", -1)
+        assert step.value.dtype is torch.float64
+        traced = spyre_sim.compile(torch.exp, (x,), stack="ideal").trace(x)
+        assert torch.equal(traced.result, x.double().exp())
+        assert torch.equal(traced.values["exp"], traced.result)
+
+    @pytest.mark.parametrize("what", ["cost", "plan"])
+    def test_ideal_has_no_hardware(self, what: str) -> None:
+        compiled = spyre_sim.compile(torch.exp, (half(4, 64),), stack="ideal")
+        with pytest.raises(spyre_sim.RunError, match=f"no hardware, so there is no {what}"):
+            getattr(compiled, what)()
+
 
 class TestParameters:
     """What no source tells is a parameter of the profile: each has its effect, and none breaks a block."""
@@ -185,7 +213,7 @@ class TestStructure:
 
     def test_another_shape_is_refused(self) -> None:
         compiled = spyre_sim.compile(lambda x: x + 1, (half(4, 64),))
-        with pytest.raises(ValueError, match=r"compiled for shape \(4, 64\)"):
+        with pytest.raises(spyre_sim.RunError, match=r"compiled for shape \(4, 64\)"):
             compiled(half(8, 64))
 
     def test_what_the_model_writes_is_written(self) -> None:
