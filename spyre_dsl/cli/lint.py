@@ -145,8 +145,10 @@ def _find(paths: Sequence[str]) -> list[str | None]:
 
 def _problem(path: str) -> str | None:
     """Why there is nothing to lint at a path, if so."""
-    from spyre_dsl.language.loader import adapter_files
+    from spyre_dsl.language.loader import adapter_files, why_unreadable
 
+    if (reason := why_unreadable(path)) is not None:
+        return reason
     if not os.path.exists(path):
         return f"no such file or folder: {path}{_nearby(path)}"
     if os.path.isdir(path) and next(adapter_files(path), None) is None:

@@ -8,7 +8,7 @@ the smallest variant on which the claim is false.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -29,12 +29,12 @@ from spyre_dsl.evidence.results import (
     refuted,
     skipped,
 )
-from spyre_dsl.evidence.variants import variants
+from spyre_dsl.evidence.variants import other_numbers, variants
 from spyre_dsl.graphs.capture import CaptureError, capture
 from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
 
 SHAPES: Final = 4
-"""On how many variants of a test a claim is tried."""
+"""On how many shapes a claim is tried."""
 
 CAPTURES: Final = 6
 """How many variants are captured at most to find those: the rule's guards may not hold for all."""
@@ -82,10 +82,17 @@ def _check_op_claims(adapter: Adapter, case: TestCase, stack: Any, effort: Effor
 def _matched_variants(
     adapter: Adapter, case: TestCase, stack: Any, seed: int
 ) -> Iterator[tuple[TestCase, Sequence[MatchedSite]]]:
-    """Variants of ``case`` in which a rule with a claim matches, up to ``SHAPES`` of them."""
-    captured = islice(variants(case, {"stack": stack}, seed), CAPTURES)
-    every = ((each, _sites(adapter, each, stack)) for each in captured)
-    return islice((variant for variant in every if variant[1]), SHAPES)
+    """Variants of ``case`` in which a rule with a claim matches: up to ``SHAPES`` shapes, and then other numbers."""
+    shapes = islice(variants(case, {"stack": stack}, seed), CAPTURES)
+    yield from islice(_matching(adapter, shapes, stack), SHAPES)
+    yield from _matching(adapter, other_numbers(case), stack)
+
+
+def _matching(
+    adapter: Adapter, cases: Iterable[TestCase], stack: Any
+) -> Iterator[tuple[TestCase, Sequence[MatchedSite]]]:
+    every = ((each, _sites(adapter, each, stack)) for each in cases)
+    return (variant for variant in every if variant[1])
 
 
 def _try(matched: MatchedSite, seed: int, trials: int, first: int) -> tuple[int, Counterexample | None]:
@@ -121,4 +128,3 @@ def _failure(matched: MatchedSite, case: TestCase, wrong: Counterexample, tried:
         refuted(claim.kind, wrong), f"rule {matched.rule.name}, inputs {inputs}", *describe(wrong),
         counterexample=wrong, trials=tried, place=place_of(matched.adapter.source, claim.span),
     )  # fmt: skip
-

@@ -3,7 +3,8 @@
 The test's dimensions are atoms: each distinct extent, and each literal of ``before`` that could be one. A variant
 gives every atom a new value; one that is a multiple or a product of smaller atoms stays so (384 beside 12 and 32
 becomes 5 * 80). Whether the guesses hold together is not argued but tried: ``before`` must have a value on the meta
-device, and the rule must still match.
+device, and the rule must still match. Numbers that are no extents, such as what a mask is filled with, vary by
+themselves: a pattern that takes any number must claim what is true of any.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import islice
 from typing import Any, Final, get_args
 
 import torch
@@ -23,6 +25,10 @@ from spyre_dsl.language.syntax import Expression, Keyword, ListExpression, Name,
 _EXTENTS: Final = (1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128)
 _LEAST_ATOM: Final = 4
 """Smaller literals are more likely dims, exponents or counts than extents."""
+
+_OTHER_NUMBERS: Final = (0.25, 3.0)
+_MOST_NUMBERS: Final = 3
+"""How many numbers of a test are replaced, one at a time."""
 
 _MOST_ELEMENTS: Final = 40_000
 _DTYPES: Final = ("float16", "bfloat16", "float32")
@@ -43,6 +49,28 @@ def variants(case: TestCase, roots: Mapping[str, Any], seed: int, attempts: int 
         if _key(variant) not in seen and _has_value(variant, roots):
             seen.add(_key(variant))
             yield variant
+
+
+def other_numbers(case: TestCase) -> Iterator[TestCase]:
+    """``case`` with one of the fractions (``0.5``, ``1e-6``, not ``2``) of ``before`` replaced by an ordinary number.
+
+    Where the pattern or a guard asks for the number, the rule does not match what comes of it.
+    """
+    nodes = walk(case.before) if case.before is not None else ()
+    found = dict.fromkeys(node.value for node in nodes if isinstance(node, Number) and isinstance(node.value, float))
+    for old in islice(found, _MOST_NUMBERS):
+        new = next(value for value in _OTHER_NUMBERS if value != old)
+        yield replace(case, before=_with_number(case.before, old, new), after=None)
+
+
+def _with_number(node: Any, old: float, new: float) -> Any:
+    if isinstance(node, Number):
+        return replace(node, value=new) if isinstance(node.value, float) and node.value == old else node
+    if isinstance(node, tuple):
+        return tuple(_with_number(item, old, new) for item in node)
+    if isinstance(node, _NODES):
+        return replace(node, **{part.name: _with_number(getattr(node, part.name), old, new) for part in fields(node)})
+    return node
 
 
 def _key(case: TestCase) -> Any:
@@ -142,4 +170,3 @@ def _elements(shape: Sequence[int]) -> int:
     for extent in shape:
         count *= extent
     return count
-

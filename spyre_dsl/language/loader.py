@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from functools import cache
-from stat import S_ISREG
+from stat import S_ISCHR, S_ISFIFO, S_ISREG, S_ISSOCK
 from typing import TYPE_CHECKING
 
 from spyre_dsl.language.adapter import Adapter
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUFFIXES = (".yaml", ".yml")
+
+STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""How the names of streams begin that whoever starts the program has opened for it; they may be pipes."""
 
 
 @record
@@ -137,13 +140,33 @@ def load_file(path: str | Path) -> LoadResult:
     """The adapter in a file, of which at most ``MAX_BYTES`` are read.
 
     Raises:
-        OSError: the file cannot be read.
+        OSError: the file cannot be read, or is none.
     """
     return load_bytes(_read(path), str(path))
 
 
+def why_unreadable(path: str) -> str | None:
+    """Why nothing is read from a path that stands for no file or folder; None if it may be read, or is not there.
+
+    A pipe would wait for its writer, perhaps for ever, and a device may have no end.
+    """
+    if os.path.isfile(path) or os.path.isdir(path) or path.startswith(STREAMS):
+        return None
+    if os.path.exists(path):
+        return f"{path} is {_kind(os.stat(path).st_mode)}, not a file"
+    return f"{path} is a link to {os.readlink(path)}, which leads nowhere" if os.path.islink(path) else None
+
+
+def _kind(mode: int) -> str:
+    if S_ISFIFO(mode):
+        return "a named pipe (FIFO)"
+    return "a socket" if S_ISSOCK(mode) else "a character device" if S_ISCHR(mode) else "a block device"
+
+
 def _read(path: str | Path) -> bytes:
     """The first bytes of a file, without the buffers of ``open``, which take longer than the reading."""
+    if (reason := why_unreadable(os.fspath(path))) is not None:
+        raise OSError(reason)
     file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         data = os.read(file, MAX_BYTES + 1)

@@ -116,16 +116,23 @@ def _dispatch(node: Expression, environment: Environment, depth: int) -> Any:
         case Unary():
             return _unary(node, environment, depth)
         case Binary():
-            left, right = _value(node.left, environment, depth), _value(node.right, environment, depth)
+            left, right = _operand(node.left, environment, depth), _operand(node.right, environment, depth)
             return arithmetic(node.operator, left, right, environment.sizes)
         case Compare():
-            return compare(node.operator, _value(node.left, environment, depth), _value(node.right, environment, depth))
+            left, right = _operand(node.left, environment, depth), _operand(node.right, environment, depth)
+            return compare(node.operator, left, right)
         case Logical():
             return _logical(node, environment, depth)
         case Conditional():
             chosen = node.then if _truth(node.condition, environment, depth) else node.otherwise
             return _value(chosen, environment, depth)
     raise Unknown("this has no value")
+
+
+def _operand(node: Expression, environment: Environment, depth: int) -> Any:
+    """The value of an operand; of a tensor that always holds one number (``torch.tensor(-1e9)``), that number."""
+    value = _value(node, environment, depth)
+    return value.literal if isinstance(value, Node) and value.literal is not None else value
 
 
 def _capture(node: Capture, environment: Environment) -> Any:

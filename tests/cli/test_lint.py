@@ -6,6 +6,8 @@ import io
 import json
 import os
 import signal
+import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -462,3 +464,40 @@ def test_a_process_that_breaks_off_ends_the_command(
     assert main(["lint", ".", "--jobs", "2"]) == 2
     said = capsys.readouterr()
     assert said.out == "" and ("a mistake of ours" if end == "raise" else "signal 9") in said.err
+
+
+class TestWhatIsNoFile:
+    """Refused in words when it is named, rather than waited for."""
+
+    @pytest.mark.parametrize(
+        "make, words",
+        [
+            (lambda path: os.mkfifo(path), "is a named pipe (FIFO), not a file"),
+            (lambda path: socket.socket(socket.AF_UNIX).bind(str(path)), "is a socket, not a file"),
+            (lambda path: path.symlink_to(os.devnull), "is a character device, not a file"),
+            (lambda path: path.symlink_to("nowhere"), "is a link to nowhere, which leads nowhere"),
+            (lambda path: path.symlink_to("it.yaml"), "is a link to it.yaml, which leads nowhere"),
+        ],
+        ids=["pipe", "socket", "device", "dangling link", "link to itself"],
+    )
+    def test_by_name(
+        self, make: Callable[[Path], None], words: str, here: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        make(Path("it.yaml"))
+        assert main(["lint", "it.yaml"]) == 2
+        assert capsys.readouterr().err == f"error: it.yaml {words}\n"
+
+    def test_a_dangling_link_in_a_folder(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        put(here, cube=CLEAN)
+        (here / "gone.yaml").symlink_to("nowhere")
+        assert main(["lint", "."]) == 2
+        assert capsys.readouterr().err == "error: gone.yaml is a link to nowhere, which leads nowhere\n"
+
+    def test_streams_that_are_open_already_may_be_pipes(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        reading, writing = os.pipe()
+        os.write(writing, CLEAN.encode())
+        os.close(writing)
+        try:
+            assert main(["lint", f"/dev/fd/{reading}"]) == 0
+        finally:
+            os.close(reading)

@@ -198,3 +198,29 @@ def test_a_rule_that_claims_nothing_has_nothing_to_check() -> None:
     made = adapter(**CUBE, rewrite="$x * $x * $x")
     other = adapter(**{**CUBE, "before": "pow(x, 2)"}, rewrite="$x").tests[0]
     assert check_math(made, other, Stack(), Effort()).outcome is Outcome.SKIPPED
+
+
+FILL = {
+    "pattern": "softmax(where($seen, $scores, FILL), -1)",
+    "rewrite": "softmax(where($seen, $scores, -1e30), -1)",
+    "inputs": 'seen: "bool[3, 5, 16]", scores: "float16[3, 5, 16]"',
+    "before": "softmax(where(seen, scores, -1e31), -1)",
+    "math": "{exact: {unless: [masked-rows, nonfinite, huge]}}",
+}
+
+
+def with_fill(fill: str, **parts: str) -> dict[str, str]:
+    return {**FILL, "pattern": FILL["pattern"].replace("FILL", fill), **parts}
+
+
+@pytest.mark.parametrize("fill", ["_", "$low"])
+def test_a_number_that_the_pattern_leaves_open_is_not_only_the_one_of_the_test(fill: str) -> None:
+    found = check(**with_fill(fill))
+    assert found.outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    "parts", [with_fill("-1e31"), with_fill("$low", where="$low < -1e29")], ids=["pattern", "guard"]
+)
+def test_a_number_that_is_asked_for_stays_as_it_is(parts: dict[str, str]) -> None:
+    assert check(**parts).outcome is Outcome.OK

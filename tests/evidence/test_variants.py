@@ -7,9 +7,10 @@ from itertools import islice
 import torch
 
 from spyre_dsl.evidence.expressions import Scope, evaluate
-from spyre_dsl.evidence.variants import variants
+from spyre_dsl.evidence.variants import other_numbers, variants
 from spyre_dsl.language.adapter import TestCase, TestInput
 from spyre_dsl.language.parser import parse_expression
+from spyre_dsl.language.printing import show
 
 
 def case(before: str, **inputs: str) -> TestCase:
@@ -72,3 +73,11 @@ def test_variants_repeat_with_their_seed() -> None:
 
 def test_a_module_has_one_variant() -> None:
     assert len(list(variants(TestCase("t", (), module="torch.nn.GELU"), {}, 0))) == 1
+
+
+def test_other_numbers_take_turns_and_leave_extents_alone() -> None:
+    given = case("where(m, reshape(x, [4, 16]) * 0.5, 1e-6 + 2)", m="bool[4, 16]", x="float16[64]")
+    assert [show(each.before) for each in other_numbers(given)] == [
+        "where(m, reshape(x, [4, 16]) * 0.25, 1e-06 + 2)",
+        "where(m, reshape(x, [4, 16]) * 0.5, 0.25 + 2)",
+    ]

@@ -305,3 +305,10 @@ def test_no_expression_ends_in_an_exception(text):
             or isinstance(found, (bool, int, float, str, tuple, dict, Node, torch.Tensor))
             or hasattr(found, "expression")
         )
+
+
+def test_a_tensor_that_always_holds_one_number_counts_as_that_number():
+    graph = traced(lambda x: torch.where(x > 0, x, torch.full((), -1e9)), torch.ones(4, 8))
+    environment = Environment(bindings={"low": graph.outputs[0].arguments[2]}, sizes=graph.sizes)
+    assert value("$low < -1e4", environment) is True
+    assert value("$low / 2", environment) == -5e8

@@ -151,6 +151,9 @@ What this does not say:
 - The weights are random, the models tiny (hidden size 128, two layers, two heads of 64; batch of 2 x 64 with padding).
   Heads of other widths, large vocabularies, long inputs and what trained weights do to 16 bits are not in it. MPNet
   with heads of 32, for one, is refused: its attention is spelt out, and the rules that pad heads know the fused op.
+- ESM has the epsilon of its published checkpoints, 1e-5. With that of its config class, 1e-12, it is wrong: its padded
+  tokens are rows of zeros, an epsilon below 4.7e-10 is zero in the device's 16 bits (N7), and layer_norm makes NaN of
+  them, which attention spreads over the text (S10 is its kin). The norms of other types meet no row of zeros.
 - The count goes by the type that a model's config names. Of the models counted as `bert`, 340 load code of their own
   and are not the stock class; 670 of the 10,000 name a type that Transformers lacks, or none, and are left out.
 - A text model is run by itself. Pooling, normalising and heads that a library adds are not part of it.

@@ -58,7 +58,7 @@ OWN: dict[str, dict[str, Any]] = {
     "xmod": {"languages": ["en_XX"], "default_language": "en_XX"},
     "qwen3_5": {"num_hidden_layers": 4},
     "xglm": {"ffn_dim": 256, "attention_heads": 2},
-    "esm": {"vocab_size": 512, "pad_token_id": 1, "mask_token_id": 5},
+    "esm": {"vocab_size": 512, "pad_token_id": 1, "mask_token_id": 5, "layer_norm_eps": 1e-5},  # as its checkpoints
     "nemotron": {"num_key_value_heads": 2},
     "hunyuan_v1_dense": {"head_dim": 64},
     "siglip_text_model": {"projection_size": 128},
