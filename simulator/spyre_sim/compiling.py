@@ -139,11 +139,11 @@ def compile(
     The module's weights go to the device now. A call that finds one replaced or written on (by its address and torch's
     count of writes, so not through `.data` or by an optimizer with fused=True) loads all of them again; one of another
     shape or dtype is a ValueError. Buffers that the model writes are read from the module at each call. Submodules
-    are those of now, and so are the modules and tensors that a function refers to, whose changes may go unnoticed: compile
-    the module itself, or again. Constants come back fresh from every
-    call, weights as themselves. A view of an argument or of another result may come back as a tensor of its own, and
-    what was written in place does: write on arguments rather than on results. ValueError for an argument that shares
-    memory with another, or with the module's tensors, where the model writes one of both in place.
+    are those of now, and so are the modules and tensors that a function refers to, whose changes may go unnoticed:
+    compile the module itself, or again. Constants come back fresh from every call, weights as themselves. A view of an
+    argument or of another result may come back as a tensor of its own, and what was written in place does: write on
+    arguments rather than on results. ValueError for an argument that shares memory with another, or with the module's
+    tensors, where the model writes one of both in place.
     """
     profile = chosen_stack(stack)
     captured = capture(model, args, kwargs, decompose=taken_apart(profile))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -59,6 +60,8 @@ class Executor:
         self._encoded: list[Any] = []
         for value in program.inputs.values():
             self._slot(value)
+        self._held: dict[int, tuple[str, Any]] = {}
+        self._written = {target for _, target in program.writes if isinstance(target, str)}
         self._clean = stack.numerics.tail_lanes == "zero"  # fresh memory: else tail lanes take part (L4)
         ops = fuse(program, self.arithmetic) if fused and self._clean else program.ops
         steps = [step for step in map(self._step, ops) if step is not None]
@@ -96,7 +99,9 @@ class Executor:
     def _reference(self, item: Any) -> Any:
         if isinstance(item, Value):
             slot = self._slot(item)
-            if item.data is not None:
+            if item.source is not None and item.source.name in self._written and item.data is not None:
+                self._held.setdefault(slot, (item.source.name, item.data))
+            elif item.data is not None:
                 self._loaded.setdefault(slot, item.data)
             return SlotRef(slot)
         if isinstance(item, (list, tuple)):
@@ -121,11 +126,21 @@ class Executor:
 
     # -- running ------------------------------------------------------------------------------------------------
 
-    def run(self, inputs: Sequence[Any], observe: Observer | None = None) -> tuple[list[Any], list[tuple[Any, Any]]]:
-        """Flat results, and (target, tensor) for what the graph writes. `observe` sees every op and its value."""
+    def run(
+        self,
+        inputs: Sequence[Any],
+        observe: Observer | None = None,
+        held: Mapping[str, torch.Tensor] = MappingProxyType({}),
+    ) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        """Flat results, and (target, tensor) for what the graph writes. `observe` sees every op and its value.
+
+        `held`: by path the buffers that the program writes, as they are now; else as they were compiled with.
+        """
         slots: list[Any] = [None] * len(self._slots)
         for slot, item in self._loaded.items():
             slots[slot] = item
+        for slot, (name, item) in self._held.items():
+            slots[slot] = held.get(name, item)
         for index, value in self.program.inputs.items():
             slots[self._slot(value)] = inputs[index]
         tails = None if self._clean else Tails(self.arithmetic)

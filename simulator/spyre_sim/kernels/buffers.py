@@ -7,6 +7,7 @@ buffer comes back when the last tensor on it is gone, views included, so whoever
 from __future__ import annotations
 
 import math
+import threading
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -38,6 +39,7 @@ class Store:
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
         self._free: list[Any] = []
+        self._lock = threading.Lock()  # of those who take; `append` is atomic, and its `back` may run while one takes
         self._lent: dict[int, weakref.ref[Any]] = {}
 
     def lend(self, size: int) -> Any:
@@ -65,10 +67,11 @@ class Store:
         return None
 
     def _taken(self, buffer: Any) -> Any:
-        """The buffer; None if another thread was faster."""
-        for position, item in enumerate(self._free):
-            if item is buffer:
-                return self._free.pop(position)
+        """The buffer; None if another thread was faster: between the look and the `pop` positions may shift."""
+        with self._lock:
+            for position, item in enumerate(self._free):
+                if item is buffer:
+                    return self._free.pop(position)
         return None
 
     @property
