@@ -11,7 +11,6 @@ from spyre_dsl.language.syntax import COMPARE_OPS, OPERATOR_OPS, Binary, Call, C
 from spyre_dsl.language.vocabulary import find_op
 from spyre_dsl.targets.protocol import Refused
 
-
 ABOUT_ANY_OP: Final = frozenset({"E24"})
 """Facts about ops of every kind (E24: what has no kernel fails when it runs): to cite one tells nothing of the op."""
 

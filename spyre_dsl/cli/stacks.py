@@ -66,13 +66,16 @@ def _check(file: Path, as_json: bool) -> int:
     from spyre_dsl.cli.adapter_files import load_stack
     from spyre_sim.stacks import problems_of
 
-    problems = [{"line": found.line, "message": found.message} for found in problems_of(file)]
+    problems = [{"line": found.line, "column": found.column, "message": found.message} for found in problems_of(file)]
     if not problems:  # what it extends may be unusable although it is well written
         load_stack(file)
     if as_json:
         print(json.dumps({"file": str(file), "problems": problems}, indent=2))
     else:
-        print("\n".join(f"{file}:{found['line']}: {found['message']}" for found in problems) or f"{file}: usable")
+        print(
+            "\n".join(f"{file}:{found['line']}:{found['column']}: {found['message']}" for found in problems)
+            or f"{file}: usable"
+        )
     return 1 if problems else 0
 
 

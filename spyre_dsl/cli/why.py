@@ -136,7 +136,9 @@ def _rule(attempts: Sequence[Attempt], everything: bool) -> list[str]:
     left = sum(map(len, outcomes.values())) - sum(len(members) for _, members in shown)
     reasons = len(outcomes) - len(shown)
     if left:
-        lines.append(f"  and {_count(left, 'place')} that fail earlier, for {_count(reasons, 'reason')}; --all shows them")
+        lines.append(
+            f"  and {_count(left, 'place')} that fail earlier, for {_count(reasons, 'reason')}; --all shows them"
+        )
     return lines
 
 

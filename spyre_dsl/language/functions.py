@@ -119,3 +119,9 @@ DTYPES: Final = (
 
 FLOAT_DTYPES: Final = frozenset(name for name in DTYPES if name.startswith(("float", "bfloat")))
 """The dtypes for which ``is_float`` holds."""
+
+OTHER_FUNCTION_NAMES: Final[Mapping[str, str]] = {
+    "dim": "rank", "ndim": "rank", "ndimension": "rank", "dims": "rank", "sizes": "shape", "nelement": "numel",
+    "length": "len", "type": "dtype", "is_floating_point": "is_float", "is_param": "is_parameter", "equal": "same",
+}  # fmt: skip
+"""What torch and Python call a function, and what it is called here."""

@@ -1,7 +1,8 @@
 """What kind of value an expression gives, as far as its text tells: the types that ``lint`` works with.
 
 The kinds are those of the vocabulary (``tensor``, ``int``, ``bool``, ``dtype`` ...), and ``none``, ``float``,
-``list``, ``quoted dtype`` (the name of a dtype in quotes, which is a string too); ``any`` wherever only a model can tell.
+``list``, ``quoted dtype`` (the name of a dtype in quotes, which is a string too); ``any`` wherever only a model can
+tell.
 """
 
 from __future__ import annotations

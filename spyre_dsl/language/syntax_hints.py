@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from spyre_dsl.language.automaton import BAD, END, Token
+from spyre_dsl.language.functions import OTHER_FUNCTION_NAMES
+from spyre_dsl.language.suggest import nearest
 
 VALUES = ("NAME", "DOTTED", "NUMBER", "STRING", "CAPTURE", "WILDCARD", "TRUE", "FALSE", "NONE", "INFINITY")
 OPENING = {"LEFT_PARENTHESIS": ("(", ")"), "LEFT_BRACKET": ("[", "]")}
@@ -192,7 +194,9 @@ def _method(scene: Scene) -> Slip | None:
     end = scene.token[3] + name.end()
     owner = scene.before[1] if scene.before[0] == "CAPTURE" else "..."
     called = scene.text[end : end + 1] == "("
-    example = f"{name.group()}({owner}, ...)" if called else f"{name.group()}({owner})"
+    function = OTHER_FUNCTION_NAMES.get(name.group(), name.group())
+    takes_more = called and scene.text[end : end + 2] != "()"
+    example = f"{function}({owner}, ...)" if takes_more else f"{function}({owner})"
     what = "methods" if called else "attributes"
     return Slip(
         scene.token[2], end, f"values have no {what}: only self, config and stack have attributes", f"write `{example}`"
@@ -284,6 +288,20 @@ def _let(scene: Scene) -> Slip | None:
         end = len(scene.text.rstrip())
         return Slip(end, end, "the program has no `return`", "its last line is `return ...`")
     return None
+
+
+def _misspelt_statement(scene: Scene) -> Slip | None:
+    """``retrun x``: a word that begins a line of a program and is nearly one of those that may."""
+    named = scene.after is not None and scene.after[0] == "ASSIGN"  # `y = ...`, without its `let`
+    if scene.start == "expression" or scene.kind != "NAME" or named or scene.open_brackets():
+        return None
+    line = scene.text.rfind("\n", 0, scene.token[2]) + 1
+    if scene.text[line : scene.token[2]].strip():
+        return None
+    wanted = nearest(scene.value, ("return", "let"))
+    if wanted is None:
+        return None
+    return scene.slip(f"`{scene.value}` begins no statement", f"did you mean `{wanted}`?", wanted)
 
 
 def _foreign_word(scene: Scene) -> Slip | None:
@@ -395,6 +413,7 @@ _SLIPS: tuple[Callable[[Scene], Slip | None], ...] = (
     _colon,
     _odd_character,
     _assignment,
+    _misspelt_statement,
     _let,
     _foreign_word,
     _bracket,

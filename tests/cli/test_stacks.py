@@ -105,11 +105,12 @@ def test_a_profile_of_ones_own_is_checked_line_by_line(tmp_path: Path, capsys: p
     file.write_text(MINE + "numeric: {}\nconstant: {}\n")
     assert run("check", str(file)) == 1
     assert capsys.readouterr().out.splitlines() == [
-        f"{file}:5: unknown key 'numeric'; did you mean 'numerics'?",
-        f"{file}:6: unknown key 'constant'; did you mean 'constants'?",
+        f"{file}:5:1: unknown key 'numeric'; did you mean 'numerics'?",
+        f"{file}:6:1: unknown key 'constant'; did you mean 'constants'?",
     ]
     assert run("check", str(file), "--json") == 1
-    assert [found["line"] for found in json.loads(capsys.readouterr().out)["problems"]] == [5, 6]
+    found = json.loads(capsys.readouterr().out)["problems"]
+    assert [(each["line"], each["column"]) for each in found] == [(5, 1), (6, 1)]
 
 
 def test_a_usable_profile_has_no_problems_and_can_be_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,10 +122,8 @@ def test_a_usable_profile_has_no_problems_and_can_be_shown(tmp_path: Path, capsy
     assert capsys.readouterr().out.startswith("mine, the stack of 2026-06-24: Mine\n")
 
 
-def test_a_profile_that_extends_an_unusable_one_is_unusable(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_profile_that_extends_an_unusable_one_is_unusable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "parent.yaml").write_text(MINE + "numeric: {}\n")
     (tmp_path / "mine.yaml").write_text(MINE.replace("extends: facts", "extends: parent.yaml"))
     assert run("check", str(tmp_path / "mine.yaml")) == 2
-    assert "parent.yaml:5: unknown key 'numeric'" in capsys.readouterr().err
+    assert "parent.yaml:5:1: unknown key 'numeric'" in capsys.readouterr().err

@@ -351,31 +351,60 @@ def test_a_profile_that_extends_itself_is_refused(profile):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
+    ("text", "place", "message"),
     [
-        ("extends: facts\nnumeric: {}\n", 5, "unknown key 'numeric'; did you mean 'numerics'?"),
-        ("extends: facts\nnumerics: {\n  sum_chunck: 3}\n", 6, "unknown setting 'sum_chunck' in numerics; did you"),
-        ("extends: facts\nnumerics:\n  rounding: up\n", 6, "numerics.rounding: 'up' is not one of"),
-        ("extends: facts\nops: {pow: {knd: native}}\n", 5, "unknown key 'knd'; did you mean 'kind'?"),
-        ("extends: facts\nops: {pow: {dtypes: half}}\n", 5, "ops.pow: 'kind' is a required property"),
-        ("extends: facts\ndefects: {add: [S5, S99]}\n", 5, "unknown defect 'S99'"),
-        ("extends: facts\nextends: ideal\n", 5, "the key 'extends' is there twice"),
-        ("", 1, "'extends' is a required property"),
-        ("extends: [\n", 5, "not YAML: "),
+        ("extends: facts\nnumeric: {}\n", (5, 1), "unknown key 'numeric'; did you mean 'numerics'?"),
+        ("extends: facts\nnumerics: {\n  sum_chunck: 3}\n", (6, 3), "unknown setting 'sum_chunck' in numerics; did"),
+        ("extends: facts\nnumerics:\n  rounding: up\n", (6, 3), "numerics.rounding: 'up' is not known; known are 'tie"),
+        ("extends: facts\nnumerics:\n  rounding: tie-up\n", (6, 3), "is not known; did you mean 'ties-up'?"),
+        (
+            "extends: facts\nnumerics: {sum_chunk: many}\n",
+            (5, 12),
+            "sum_chunk: a whole number is wanted here, not 'many'",
+        ),
+        ("extends: facts\nnumerics: {sum_chunk: 0}\n", (5, 12), "sum_chunk: 1 is the least, and this is 0"),
+        ("extends: facts\nnumerics: {tail_nan_share: 2}\n", (5, 12), "1 is the most, and this is 2"),
+        ("extends: facts\nconstants: {cores: many}\n", (5, 13), "cores: a number or true or false is wanted here, not"),
+        ("extends: facts\nenforces_limits: []\n", (5, 1), "enforces_limits: true or false is wanted here, not a list"),
+        ("extends: facts\nops: [pow]\n", (5, 1), "ops: a mapping is wanted here, not a list"),
+        ("extends: facts\nops: {pow: null}\n", (5, 7), "ops.pow: a mapping is wanted here, not null"),
+        ("extends: facts\nops: {pow: {knd: native}}\n", (5, 13), "unknown key 'knd'; did you mean 'kind'?"),
+        ("extends: facts\nops: {pow: {status: native}}\n", (5, 13), "unknown key 'status'; did you mean 'kind'?"),
+        ("extends: facts\nops: {pow: {kind: nativ}}\n", (5, 13), "is not known; did you mean 'native'?"),
+        ("extends: facts\nops: {pow: {dtypes: half}}\n", (5, 7), "ops.pow: the key 'kind' is missing"),
+        ("extends: facts\ndefects: {add: [S5, S99]}\n", (5, 21), "unknown defect 'S99'"),
+        ("extends: facts\ndefects: {remove: some}\n", (5, 11), "remove: 'all' or a list is wanted here, not 'some'"),
+        (
+            "extends: facts\nops: {pow: {kind: native, dtypes: no}}\n",
+            (5, 27),
+            "'any' or a list is wanted here, not false",
+        ),
+        ("extends: facts\nextends: ideal\n", (5, 1), "the key 'extends' is there twice"),
+        ("based_on: facts\n", (4, 1), "unknown key 'based_on'; did you mean 'extends'?"),
+        ("", (1, 1), "the key 'extends' is missing"),
+        ("extends: ''\n", (4, 1), "extends: a text is wanted here, and this is empty"),
+        ("extends: [\n", (5, 1), "not YAML: "),
     ],
 )
-def test_problems_of_a_profile_have_a_line_and_a_way_out(profile, text, line, message):
+def test_problems_of_a_profile_have_a_place_and_a_way_out(profile, text, place, message):
     path = profile(HEAD + text)
     found = problems_of(path)
-    assert [problem.line for problem in found] == [line]
+    assert [(problem.line, problem.column) for problem in found] == [place]
     assert message in found[0].message
-    with pytest.raises(StackError, match=f"mine.yaml:{line}: "):
+    with pytest.raises(StackError, match=f"mine.yaml:{place[0]}:{place[1]}: "):
         load_stack(path)
 
 
 def test_all_problems_of_a_file_are_reported(profile):
     path = profile("name: mine\ndate: yesterday\ntitle: ''\nextends: facts\nwhatever: 1\n")
     assert [problem.line for problem in problems_of(path)] == [2, 3, 5]
+    assert "a day such as 2026-06-24 is wanted here, not 'yesterday'" in problems_of(path)[0].message
+
+
+@pytest.mark.parametrize("word", ["zzz", "remarks", "colour"])
+def test_a_key_that_nothing_is_like_gets_no_suggestion(profile, word):
+    path = profile(HEAD + f"extends: facts\n{word}: 1\nops: {{pow: {{kind: native, {word}: 1}}}}\n")
+    assert [problem.message for problem in problems_of(path)] == [f"unknown key {word!r}"] * 2
 
 
 @pytest.mark.parametrize("content", [b"- a list\n", b"\xff\xfe", b"", b"&a [*a]\n"])

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import yaml
 
 from . import facts
 from .model import Constants, Numerics
+from .schema_words import in_words, meant
 from .yaml_files import compose, read_mapping
 
 SCHEMA_FILE = Path(__file__).parent / "stack.schema.json"
@@ -22,13 +22,14 @@ SCHEMA_FILE = Path(__file__).parent / "stack.schema.json"
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong on which line of a profile."""
+    """What is wrong at which place of a profile; lines and columns are counted from 1."""
 
     line: int
     message: str
+    column: int = 1
 
     def __str__(self) -> str:
-        return f"{self.line}: {self.message}"
+        return f"{self.line}:{self.column}: {self.message}"
 
 
 def problems_of(path: Path) -> tuple[Problem, ...]:
@@ -43,13 +44,14 @@ def problems_of(path: Path) -> tuple[Problem, ...]:
         return (Problem(1, f"cannot be read: {error}"),)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        return (Problem(mark.line + 1 if mark else 1, f"not YAML: {getattr(error, 'problem', error)}"),)
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        return (Problem(line, f"not YAML: {getattr(error, 'problem', error)}", column),)
     except ValueError as error:
         return (Problem(1, str(error)),)
-    found = [Problem(_line(root, where), message) for where, message in _schema_errors(profile)]
-    found += [Problem(_line(root, where), message) for where, message in _unknown_names(profile)]
-    found += [Problem(line, message) for line, message in duplicate_keys(root)]
-    return tuple(sorted(set(found), key=lambda problem: (problem.line, problem.message)))
+    found = [_problem(root, where, message) for where, message in _schema_errors(profile)]
+    found += [_problem(root, where, message) for where, message in _unknown_names(profile)]
+    found += [Problem(line, message, column) for line, column, message in duplicate_keys(root)]
+    return tuple(sorted(set(found), key=lambda problem: (problem.line, problem.column, problem.message)))
 
 
 @cache
@@ -73,14 +75,14 @@ def _schema_errors(profile: dict[str, Any]) -> Iterator[tuple[Where, str]]:
                 yield (*where, key), f"unknown key {key!r}{_nearest(key, allowed)}"
         elif error.validator != "required" or not _is_misspelt(error):
             place = ".".join(str(step) for step in where)
-            yield where, f"{place}: {error.message}" if place else error.message
+            yield where, f"{place}: {in_words(error)}" if place else in_words(error)
 
 
 def _is_misspelt(error: Any) -> bool:
     """Whether the missing key is there under a name close to it, which is reported already."""
     missing = [key for key in error.validator_value if key not in error.instance and f"{key!r}" in error.message]
     unknown = [key for key in error.instance if key not in error.schema.get("properties", {})]
-    return any(get_close_matches(key, missing, n=1, cutoff=0.5) for key in unknown)
+    return any(meant(key, missing) for key in unknown)
 
 
 def _unknown_names(profile: dict[str, Any]) -> Iterator[tuple[Where, str]]:
@@ -105,8 +107,8 @@ def _mapping(value: Any) -> dict[Any, Any]:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    near = get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = meant(name, names)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def _as_json(value: Any) -> Any:
@@ -118,31 +120,32 @@ def _as_json(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _line(root: yaml.Node | None, where: Where) -> int:
-    """The line of the key or item at `where`, or of the nearest thing around it."""
-    node, line = root, root.start_mark.line if root else 0
+def _problem(root: yaml.Node | None, where: Where, message: str) -> Problem:
+    """The message at the key or item at `where`, or at the nearest thing around it."""
+    node, mark = root, root.start_mark if root else None
     for step in where:
         if isinstance(node, yaml.MappingNode):
             pairs = [pair for pair in node.value if pair[0].value == str(step)]
             if not pairs:
                 break
-            line, node = pairs[-1][0].start_mark.line, pairs[-1][1]
+            mark, node = pairs[-1][0].start_mark, pairs[-1][1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             node = node.value[step]
-            line = node.start_mark.line
+            mark = node.start_mark
         else:
             break
-    return line + 1
+    return Problem(mark.line + 1, message, mark.column + 1) if mark else Problem(1, message)
 
 
-def duplicate_keys(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
-    """Keys that stand twice in one mapping, with the line of the second: YAML would take the last in silence."""
+def duplicate_keys(node: yaml.Node | None) -> Iterator[tuple[int, int, str]]:
+    """Keys that stand twice in one mapping, with line and column of the second: YAML would take the last in silence."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    yield key.start_mark.line + 1, f"the key {key.value!r} is there twice"
+                    mark = key.start_mark
+                    yield mark.line + 1, mark.column + 1, f"the key {key.value!r} is there twice"
                 seen.add(key.value)
             yield from duplicate_keys(value)
     elif isinstance(node, yaml.SequenceNode):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from spyre_dsl.language.loader import LoadResult
 
 MODULES = (
-    "calls", "names", "facts", "division", "guards", "patterns", "duplicates", "coverage", "requires", "blocks",
-    "scopes", "rule_set",
+    "calls", "names", "facts", "division", "guards", "tensors", "patterns", "duplicates", "coverage", "requires",
+    "blocks", "scopes", "rule_set",
 )  # fmt: skip
 """The modules that hold the checks, in the order in which they run."""
 

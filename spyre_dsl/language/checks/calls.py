@@ -8,7 +8,7 @@ from functools import lru_cache
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import GUARD, PATTERN, VALUE, AdapterView, Place
 from spyre_dsl.language.diagnostics import Diagnostic
-from spyre_dsl.language.functions import DTYPES, FUNCTIONS, TENSOR_PLACES, FunctionSpec
+from spyre_dsl.language.functions import DTYPES, FUNCTIONS, OTHER_FUNCTION_NAMES, TENSOR_PLACES, FunctionSpec
 from spyre_dsl.language.kinds import ARTICLES, accepts, kind_of
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Call, Expression, Span, String
@@ -109,6 +109,8 @@ def _called_module(view: AdapterView, call: Call) -> Diagnostic:
 
 def _suggest_call(name: str, host_only: bool) -> str | None:
     last = name.rpartition(".")[2]
+    if last in OTHER_FUNCTION_NAMES:
+        return OTHER_FUNCTION_NAMES[last]
     functions = [spec.name for spec in FUNCTIONS.values() if not host_only or not spec.composite]
     if last != name and (last in functions or (not host_only and find_op(last))):
         return last

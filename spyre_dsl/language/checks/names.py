@@ -292,11 +292,16 @@ def check_unused_lets(view: AdapterView) -> Iterator[Diagnostic]:
     """A ``let`` that nothing reads."""
     for rule in view.rules:
         rewrite = rule.rule.rewrite
-        lets = [] if rule.broken else _lets(rewrite)
+        lets = [] if rule.broken else [let for let in _lets(rewrite) if not _has_a_meaning(rule, let[0])]
         read = {name.name for place in rule.places for name in place.bare_names} if lets else set()
         for name, span in lets:
             if name not in read and not _let_meant(rule, name, [name for name, _ in lets]):
                 yield view.diagnose("SD307", f"`let {name}` is never used", span, label="remove it")
+
+
+def _has_a_meaning(rule: RuleView, name: str) -> bool:
+    """Whether a ``let`` takes a name that means something already, which is told on its own (SD303)."""
+    return name in rule.bound or name in WORDS or name in FUNCTIONS
 
 
 def _lets(rewrite: Rewrite) -> list[tuple[str, Span]]:

@@ -11,8 +11,9 @@ from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.kinds import ARTICLES, accepts, kind_of
 from spyre_dsl.language.syntax import Number, Span, captures
 
-_CLASS = re.compile(r"[\w.*?\[\]!-]+")
-_NOT_IN_PATHS = re.compile(r"[/\\()^$+|\s]")
+_CLASS = re.compile(r"[\w.*]+")
+_PATH = re.compile(r"[\w*-]+(?:\.[\w*-]+)*|")
+"""Names and `*`, dots between them; the model itself has the empty path."""
 
 
 @file_check("SD108")
@@ -26,9 +27,9 @@ def check_globs(view: AdapterView) -> Iterator[Diagnostic]:
             label = f"write `{mended}`" if mended else 'such as "*RMSNorm"'
             suggestion = f'"{mended}"' if mended else None
             yield _malformed(view, f"`{glob[:60]}` names no class", rule.match.module_span, label, suggestion)
-        if path is not None and _NOT_IN_PATHS.search(path):
-            mended = path.strip("/").replace("/", ".")
-            right = mended if not _NOT_IN_PATHS.search(mended) else None
+        if path is not None and not _PATH.fullmatch(path):
+            mended = re.sub(r"\[(\d+|\*)\]", r".\1", path).replace("/", ".").strip(".")
+            right = mended if _PATH.fullmatch(mended) else None
             label = f"write `{right}`" if right else 'names with dots between them, such as "encoder.layer.*.attention"'
             suggestion = f'"{right}"' if right else None
             yield _malformed(view, f"`{path[:60]}` is not a module's path", rule.match.path_span, label, suggestion)
