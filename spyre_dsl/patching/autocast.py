@@ -49,11 +49,11 @@ def write_casts(graph: torch.fx.Graph, state: Autocast) -> None:
             _check(node)
 
 
-class _Seen(TorchDispatchMode):
+class _Seen(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Which of some tensors are copied into another dtype: autocast does so before the op itself runs."""
 
     def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.casts: list[torch.dtype | None] = [None] * len(tensors)
         self._tensors = tensors
 
@@ -97,8 +97,9 @@ def _cast(graph: torch.fx.Graph, source: torch.fx.Node, dtype: torch.dtype, read
 
 
 def _check(node: torch.fx.Node) -> None:
-    wanted, found = node.meta.get("val"), None
-    if isinstance(wanted, torch.Tensor):
-        found = without_autocast(autocast_now(), _call, node, {})
+    wanted = node.meta.get("val")
+    if not isinstance(wanted, torch.Tensor):
+        return
+    found = without_autocast(autocast_now(), _call, node, {})
     if isinstance(found, torch.Tensor) and found.dtype != wanted.dtype:
         raise ExportError(f"autocast makes {wanted.dtype} of `{node.target}` in a way that is not known here")

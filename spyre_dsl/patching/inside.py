@@ -8,7 +8,7 @@ when the patch was applied, by identity, which costs a few microseconds.
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -18,7 +18,7 @@ import torch
 from spyre_dsl.patching.errors import PatchError
 from spyre_dsl.patching.inner_hooks import refuse_inner_hooks
 
-MakeUp = Mapping[str, tuple[Hashable, ...]]
+MakeUp = Mapping[str, tuple[Any, ...]]
 """For each module at or below an owner, by path: its class, its forward if it is not that of its class, its children,
 and the shapes of its parameters."""
 
@@ -121,7 +121,7 @@ def _refuse_changes(known: Inside, path: str) -> None:
             )
 
 
-def _what(before: tuple[Hashable, ...], after: tuple[Hashable, ...]) -> str:
+def _what(before: tuple[Any, ...], after: tuple[Any, ...]) -> str:
     return next(what for what, old, new in zip(_WHAT, before, after) if old != new)
 
 

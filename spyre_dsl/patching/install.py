@@ -81,7 +81,7 @@ def _look_inside(module: torch.nn.Module, state: OwnerState, leaves: Sequence[An
         check_inside(state.inside, state.path, tracing=True)
 
 
-@torch._dynamo.assume_constant_result
+@torch._dynamo.assume_constant_result  # type: ignore[untyped-decorator]
 def _inside_is_the_same(module: torch.nn.Module) -> bool:
     """Looked at once, when the module is compiled."""
     state: OwnerState = vars(module)[STATE]

@@ -18,7 +18,10 @@ class Stamp:
 
     def __init__(self, values: Sequence[torch.Tensor]) -> None:
         self.tensors = [weakref.ref(value) for value in values]
-        self.storages = [StorageWeakRef(value.untyped_storage()) for value in values]
+        self.storages = [
+            StorageWeakRef(value.untyped_storage())  # type: ignore[no-untyped-call]
+            for value in values
+        ]
         self.marks = [_mark(value) for value in values]
 
     def holds(self, values: Sequence[torch.Tensor]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from spyre_dsl.patching.plan import plan
 from tests.patching.rules import HEAD_PADDING, STACK, adapters, bert, text_inputs
@@ -12,3 +13,9 @@ from tests.patching.rules import HEAD_PADDING, STACK, adapters, bert, text_input
 def head_padding():
     """The chain of head padding, planned for the tiny BERT with a padded batch."""
     return plan(bert(), adapters(HEAD_PADDING), (), text_inputs(), stack=STACK)
+
+
+@pytest.fixture
+def fresh_compiler():
+    """torch.compile without what other tests compiled: it gives up on a function that was compiled too often."""
+    torch.compiler.reset()

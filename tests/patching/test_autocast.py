@@ -10,6 +10,7 @@ from torch import nn
 from spyre_dsl.patching.plan import plan
 from tests.patching.rules import FOLDED, HEAD_PADDING, STACK, adapters, bert, layers, rules, text_inputs
 
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
 X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
 BFLOAT16 = {"rtol": 2e-2, "atol": 2e-2}
 

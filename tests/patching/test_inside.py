@@ -14,6 +14,7 @@ from spyre_dsl.patching.errors import PatchError
 from spyre_dsl.patching.plan import plan
 from tests.patching.rules import FOLDED, STACK, Layer, layers, rules
 
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
 X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
 REVERT = "inside the patched module `0`.*Revert the patch first"
 

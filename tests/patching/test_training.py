@@ -11,6 +11,7 @@ import torch
 from spyre_dsl.patching.plan import plan
 from tests.patching.rules import FOLDED, STACK, layers, rules
 
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
 X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
 
 
