@@ -10,6 +10,7 @@ import torch
 from torch._dynamo.exc import ShortenTraceback
 
 from .compiling import compile
+from .defects import EMERGENT, MODELLED
 from .errors import PREFIX, CompileError, Refusal, SilentDefectWarning
 from .ideal import IdealModel
 from .layout.default import ELEMENTS_IN_STICK, elements_in_stick
@@ -76,13 +77,19 @@ class _Dynamic:
         self.gm = gm
         self.stack = stack
         self.compiled: dict[Any, Any] = {}
+        self.sizes: dict[Any, Any] = {}  # that each was compiled with
+        self.baked = False  # has it been told that other sizes were used (S43)?
 
     def __call__(self, *args: Any) -> Any:
         key = _shapes(args) if self.stack.has_defect("S43") else _sizes(args)
         if key not in self.compiled:
             numbers = {position: item for position, item in enumerate(args) if _is_number(item)}
             concrete = _WithNumbers(self.gm, numbers, len(args))
-            self.compiled[key] = _compiled(concrete, _tensors(_as_passed(args, self.stack)), self.stack)
+            self.compiled[key] = _compiled(concrete, _tensors(args), self.stack)
+            self.sizes[key] = _sizes(args)
+        elif not self.baked and self.sizes[key] != _sizes(args):
+            self.baked = True
+            _warn_of_defects(["S43"], self.stack)
         return _run(self.compiled[key], _tensors(args), self.stack)
 
 
@@ -110,9 +117,12 @@ def _compiled(module: Any, args: Sequence[Any], stack: Stack) -> Any:
 
 
 def _warn_of_defects(names: Sequence[str], stack: Stack) -> None:
-    """One warning of all defects by which the numbers may be wrong; none if there are none."""
+    """One warning of all defects by which the numbers may be wrong; none if there are none.
+
+    Where warnings are errors this raises, and dynamo makes a BackendCompilerFailed of it, as it would of any error.
+    """
     if names:
-        named = "; ".join(f"{name}: {stack.defects[name].title}" for name in names)
+        named = "; ".join(f"{name}: {MODELLED.get(name) or EMERGENT[name]}" for name in names)
         text = f"numbers may be silently wrong on {stack.name}. {named}. More: spyre-dsl explain {' '.join(names[:1])}"
         warnings.warn(text, SilentDefectWarning, stacklevel=2)
 

@@ -10,6 +10,8 @@ import spyre_sim
 from spyre_sim.context import FINDERS
 from tests.spyre_sim.test_defects import error, half, with_defects
 
+pytestmark = pytest.mark.filterwarnings("ignore::spyre_sim.SilentDefectWarning")  # defects are the subject
+
 SDPA = F.scaled_dot_product_attention
 B, S, H, E = 2, 64, 2, 64
 TOKENS = half(B, S, H * E)

@@ -15,6 +15,8 @@ from spyre_sim import context_memory
 from spyre_sim.context import FINDERS
 from tests.spyre_sim.test_defects import error, half, with_defects
 
+pytestmark = pytest.mark.filterwarnings("ignore::spyre_sim.SilentDefectWarning")  # defects are the subject
+
 
 class Case(NamedTuple):
     """What goes wrong, and what is right beside it with the same bug."""

@@ -16,6 +16,8 @@ from torch.nn import functional as F
 
 import spyre_sim
 
+pytestmark = pytest.mark.filterwarnings("ignore::spyre_sim.SilentDefectWarning")  # defects are the subject
+
 X = torch.linspace(-2, 2, 8 * 128).reshape(8, 128).half()
 SQUARE = torch.linspace(-2, 2, 64 * 64).reshape(64, 64).half()
 NARROW = X[:, :64].contiguous()

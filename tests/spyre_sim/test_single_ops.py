@@ -14,6 +14,8 @@ from spyre_sim import door
 from spyre_sim.stacks import load_stack
 from tests.spyre_sim.single_ops import CASES, MASK, REFUSED, STACKS, TABLE, Single, X, Y
 
+pytestmark = pytest.mark.filterwarnings("ignore::spyre_sim.SilentDefectWarning")  # defects are the subject
+
 KINDS = {"N": "native", "C": "custom", "D": "decomposed", "F": "fallback"}
 
 
