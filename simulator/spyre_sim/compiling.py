@@ -41,6 +41,9 @@ class CompiledModel(NotCopied):
         bundles = self._place(captured, program)
         self.report = report(program, bundles, stack, self._executor.weight_bytes)
 
+    def __repr__(self) -> str:
+        return f"<CompiledModel: {self.report.size}>"
+
     def _place(self, captured: Captured, program: Program) -> tuple[Bundle, ...]:
         weights = Weights(captured, self._owner)
         bundles = bundle(program, self.stack)

@@ -37,7 +37,7 @@ class Site:
     source_line: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Value:
     """A tensor of the device graph. `layout` is None on the host; `data` is set for what is known at compile time.
 
@@ -55,6 +55,10 @@ class Value:
     name: str = ""
     from_outside: bool = False  # a graph input or a weight as it came, moved to the device at most
 
+    def __repr__(self) -> str:
+        """In a line, without numbers: a weight may have millions."""
+        return f"<{self.name or 'value'}: {self.dtype} {list(self.shape)}, {self.format}>"
+
     @property
     def on_device(self) -> bool:
         return self.format is not Format.HOST
@@ -67,7 +71,7 @@ class Value:
         return count
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class DeviceOp:
     """One kernel, view, transfer or host call.
 
@@ -84,6 +88,10 @@ class DeviceOp:
     defects: tuple[str, ...] = ()
     bundle: int = -1
 
+    def __repr__(self) -> str:
+        where = f" in {self.site.module_path}" if self.site.module_path else ""
+        return f"<{self.kernel} of {self.site.node} ({self.site.op}){where} -> {self.output!r}>"
+
     @property
     def is_kernel(self) -> bool:
         return self.kernel not in NOT_KERNELS
@@ -96,7 +104,7 @@ class DeviceOp:
 NOT_KERNELS = frozenset({"view", "h2d", "d2h", "host", "refuse"})
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Program:
     """What is executed: ops in order, the graph's inputs by flat index, its results, and what it writes back."""
 

@@ -34,6 +34,9 @@ class IdealModel(NotCopied):
         count = sum(node.op == "call_function" for node in captured.nodes)
         self.report = Report(stack.name, count, (), (), 0, (), 0)
 
+    def __repr__(self) -> str:
+        return f"<IdealModel: {self.report.kernels} ops in float64>"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.observe(_nothing, *args, **kwargs)
 

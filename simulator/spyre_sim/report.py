@@ -36,9 +36,18 @@ class Report:
     defects: tuple[str, ...]
     weight_bytes: int
 
+    @property
+    def size(self) -> str:
+        """How many kernels in how many bundles, in words."""
+        return f"{_counted(self.kernels, 'kernel')} in {_counted(len(self.bundles), 'bundle')} on {self.stack}"
+
     def __str__(self) -> str:
-        lines = [f"{self.kernels} kernels in {len(self.bundles)} bundles on {self.stack}"]
+        lines = [self.size]
         lines += [f"host: {f.op} in {f.module_path or 'the root module'} {f.source_line}" for f in self.host_fallbacks]
         if self.defects:
             lines.append("defects: " + ", ".join(self.defects))
         return "\n".join(lines)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

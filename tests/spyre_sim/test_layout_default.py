@@ -127,6 +127,30 @@ def test_any_size_stride_and_order_is_laid_out_as_published(size, dtype, sparse,
     assert default_layout(size, stride, dtype, order) == published_algorithm(size, stride, lanes, order)
 
 
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (5, r"not 5; of one dim it is \[5\]"),
+        ("ab", "not 'ab'"),
+        ([4, 2.0], "and 2.0 is none"),
+        ([True, 64], "and True is none"),
+        ([4, -1], r"no negative numbers: \[4, -1\]"),
+    ],
+)
+def test_what_is_no_size_is_told_in_words(size, words):
+    with pytest.raises(LayoutError, match=words):
+        default_layout(size)
+
+
+def test_a_dtype_may_be_that_of_torch():
+    import torch
+
+    assert default_layout([4, 100], dtype=torch.float32) == default_layout([4, 100], dtype="float32")
+    assert default_device_layout(torch.Size([4, 100]), dtype=torch.int8).dtype == "int8"
+    with pytest.raises(LayoutError, match="for DMA transfer: float64$"):
+        default_layout([4], dtype=torch.float64)
+
+
 def test_importing_layouts_loads_no_heavy_package():
     heavy = "torch numba numpy"
     code = f"import sys, spyre_sim.layout; sys.exit(any(m in sys.modules for m in {heavy.split()!r}))"

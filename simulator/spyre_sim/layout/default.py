@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, SupportsIndex
 
 BYTES_IN_STICK = 128
 MAX_RANK = 6
@@ -56,11 +56,20 @@ class DeviceLayout:
         return BYTES_IN_STICK * self.sticks
 
 
-def elements_in_stick(dtype: str) -> int:
-    """How many elements of a host dtype one stick holds (N33). Raises LayoutError for a dtype without a format."""
-    if dtype not in ELEMENTS_IN_STICK:
-        raise LayoutError(f"Unsupported CPU tensor dtype for DMA transfer: {dtype}")
-    return ELEMENTS_IN_STICK[dtype]
+def elements_in_stick(dtype: object) -> int:
+    """How many elements of a host dtype one stick holds (N33): "float16", or torch's own.
+
+    Raises LayoutError for a dtype without a format.
+    """
+    name = dtype_name(dtype)
+    if name not in ELEMENTS_IN_STICK:
+        raise LayoutError(f"Unsupported CPU tensor dtype for DMA transfer: {name}")
+    return ELEMENTS_IN_STICK[name]
+
+
+def dtype_name(dtype: object) -> str:
+    """ "float16" for that and for torch.float16, without torch."""
+    return str(dtype).removeprefix("torch.")
 
 
 def contiguous_stride(size: Sequence[int]) -> tuple[int, ...]:
@@ -76,22 +85,25 @@ def contiguous_stride(size: Sequence[int]) -> tuple[int, ...]:
 def default_layout(
     size: Sequence[int],
     stride: Sequence[int] | None = None,
-    dtype: str = "float16",
+    dtype: object = "float16",
     dim_order: Sequence[int] | None = None,
     *,
     generation: Generation = "2026",
 ) -> tuple[list[int], list[int]]:
     """`(device_size, stride_map)` of a host tensor.
 
-    `size`, `stride`: of the host tensor in elements; without a stride it is contiguous. `dim_order`: a permutation of
+    `size`, `stride`: of the host tensor in elements; without a stride it is contiguous. `dtype`: "float16", or torch's
+    own. `dim_order`: a permutation of
     the dims whose last entry is the stick dim; a trailing -1 after it makes the layout sparse, one element a stick.
     `generation`: "2025-11" puts the dims of rank 3 and above in the older order (L15).
 
         >>> default_layout([512, 8, 240])
         ([8, 4, 512, 64], [240, 64, 1920, 1])
 
-    Raises LayoutError: `Unsupported tensor rank: N` above rank 6, `Incompatible host_size and dim_order` (L10).
+    Raises LayoutError: `Unsupported tensor rank: N` above rank 6, `Incompatible host_size and dim_order` (L10), and
+    for a size that is no sequence of whole numbers from 0 on.
     """
+    _check_size(size)
     lanes = elements_in_stick(dtype)
     strides = contiguous_stride(size) if stride is None else tuple(stride)
     if len(strides) != len(size):
@@ -107,12 +119,22 @@ def default_layout(
 def default_device_layout(
     size: Sequence[int],
     stride: Sequence[int] | None = None,
-    dtype: str = "float16",
+    dtype: object = "float16",
     dim_order: Sequence[int] | None = None,
 ) -> DeviceLayout:
     """`default_layout` as a DeviceLayout."""
     device_size, stride_map = default_layout(size, stride, dtype, dim_order)
-    return DeviceLayout(tuple(device_size), tuple(stride_map), dtype)
+    return DeviceLayout(tuple(device_size), tuple(stride_map), dtype_name(dtype))
+
+
+def _check_size(size: object) -> None:
+    if isinstance(size, str) or not isinstance(size, Sequence):
+        raise LayoutError(f"a size is a sequence of whole numbers, not {size!r}; of one dim it is [{size}]")
+    for extent in size:
+        if isinstance(extent, bool) or not isinstance(extent, SupportsIndex):
+            raise LayoutError(f"a size is a sequence of whole numbers, and {extent!r} is none")
+        if extent.__index__() < 0:
+            raise LayoutError(f"a size has no negative numbers: {list(size)}")
 
 
 def _checked_order(rank: int, dim_order: Sequence[int] | None) -> tuple[int, ...]:
