@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import spyre_dsl
+import spyre_sim
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS, FunctionSpec
 from spyre_dsl.language.resources import resource
 from spyre_dsl.language.syntax import COMPARE_OPS, OPERATOR_OPS
 from spyre_dsl.language.vocabulary import OPS
+from spyre_sim.stacks.model import Constants, Stack
+from spyre_sim.stacks.validation import schema as stack_schema
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate_reference.py; change its sources, not this file. -->"
@@ -34,6 +37,8 @@ def pages() -> dict[str, str]:
         "functions.md": functions(),
         "ops.md": ops(),
         "api.md": api(),
+        "simulator.md": simulator(),
+        "stacks.md": stacks(),
     }
 
 
@@ -206,6 +211,120 @@ def api() -> str:
         "Plain data in the results of the above; these have no name in `spyre_dsl` itself.",
         *(part for name, value in results.items() for part in class_parts(name, value)),
     )
+
+
+# What the simulator's functions give beside its own names, by the module that has them.
+SIMULATOR_RESULTS = {
+    "Bundle": "report",
+    "Step": "trace",
+    "Site": "graph",
+    "DeviceOp": "graph",
+    "ProgramPlan": "cost.plan",
+    "PlannedOp": "cost.plan",
+    "IdealModel": "ideal",
+    "ProgramCost": "cost.program",
+    "CostedKernel": "cost.program",
+    "KernelCost": "cost.kernels",
+    "Copy": "cost.program",
+    "OpStatus": "stacks",
+    "Restriction": "stacks",
+    "Defect": "stacks",
+    "StackDifference": "stacks",
+    "UnknownStack": "stacks",
+    "StackError": "stacks",
+    "DeviceLayout": "layout",
+}
+SIMULATOR_MODULES = {
+    "formats": "Number formats of the device, and what the copies between it and the host do.",
+    "layout": "Where the elements of a tensor lie on the device.",
+}
+
+
+def simulator() -> str:
+    """The public names of the simulator, from their signatures and docstrings."""
+    public = {name: getattr(spyre_sim, name) for name in spyre_sim.__all__}
+    classes = {name: value for name, value in public.items() if isinstance(value, type)}
+    callables = {n: value for n, value in public.items() if callable(value) and n not in classes}
+    classes["Refusal"] = classes.pop("Refusal")  # behind the errors that carry it
+    results = {name: getattr(import_module(f"spyre_sim.{path}"), name) for name, path in SIMULATOR_RESULTS.items()}
+    return page(
+        "The simulator in Python",
+        "`import spyre_sim` imports neither torch nor numba. [The simulator by itself](../how-to/simulator.md) shows "
+        "how it is used, and [stack profiles](stacks.md) has the keys of a profile. `torch.compile(..., backend="
+        '"spyre_sim", options={"stack": ...})` is the other way in.',
+        "## Functions",
+        *(part for name, value in callables.items() for part in function(name, value)),
+        *(part for name, text in SIMULATOR_MODULES.items() for part in module_functions(name, text)),
+        "## Classes",
+        *(part for name, value in classes.items() for part in class_parts(name, value)),
+        "## What they give",
+        *(part for name, value in results.items() for part in class_parts(name, value)),
+    )
+
+
+def module_functions(name: str, text: str) -> list[str]:
+    """The public functions of one module of the simulator."""
+    module = getattr(spyre_sim, name)
+    public = {f"{name}.{member}": getattr(module, member) for member in module.__all__}
+    found = [part for path, value in public.items() if inspect.isfunction(value) for part in function(path, value)]
+    return [f"## {name}", text, *found]
+
+
+def stacks() -> str:
+    """The keys of a stack profile, from its schema, with what they are on the default stack."""
+    schema, stack = stack_schema(), spyre_sim.load_stack()
+    inner = {name: value for name, value in schema["properties"].items() if value.get("type") == "object"}
+    return page(
+        "Stack profiles",
+        "The keys of a stack profile, as `simulator/spyre_sim/stacks/stack.schema.json` has them. A required key is "
+        "marked `*`. [A stack of your own](../how-to/simulator.md#a-stack-of-your-own) shows one.",
+        "## The file",
+        settings(schema),
+        "## numerics",
+        settings(inner["numerics"], stack),
+        "## constants",
+        inner["constants"]["description"],
+        table(
+            ["key", f"on {stack.name}"],
+            ([f"`{f.name}`", f"`{getattr(stack.constants, f.name)}`"] for f in dataclasses.fields(Constants)),
+        ),
+        "## defects",
+        settings(inner["defects"]),
+        "## dtypes",
+        f"{inner['dtypes']['description']} A format is one of {choices(inner['dtypes']['additionalProperties'])}.",
+        "## ops",
+        f"{inner['ops']['description']} Each has:",
+        settings(schema["definitions"]["op"]),
+        "## restrictions of an op",
+        settings(schema["definitions"]["restriction"]),
+    )
+
+
+def settings(definition: dict[str, Any], stack: Stack | None = None) -> str:
+    """The keys of one object with what they may hold, and what `stack` holds."""
+    required = definition.get("required", [])
+    rows = (
+        [
+            f"`{name}`{'*' if name in required else ''}",
+            value.get("description", ""),
+            choices(value),
+            *([f"`{getattr(stack.numerics, name)}`"] if stack else []),
+        ]
+        for name, value in definition["properties"].items()
+    )
+    return table(["key", "what it says", "holds", *([f"on {stack.name}"] if stack else [])], rows)
+
+
+def choices(value: dict[str, Any]) -> str:
+    """What a value of a profile may be: words, or a type."""
+    if "$ref" in value:
+        value = stack_schema()["definitions"][value["$ref"].rpartition("/")[2]]
+    if "oneOf" in value:
+        return " or ".join(choices(branch) for branch in value["oneOf"])
+    if words := value.get("enum", [value["const"]] if "const" in value else []):
+        return ", ".join(f"`{'null' if word is None else word}`" for word in words)
+    kinds = value.get("type", "object")
+    return " or ".join([kinds] if isinstance(kinds, str) else kinds)
 
 
 def function(name: str, value: Any, level: str = "###") -> list[str]:
