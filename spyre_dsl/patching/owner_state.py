@@ -41,6 +41,8 @@ class OwnerState:
         memo[id(self)] = made
         made.base = copy.deepcopy(self.base, memo)
         made.journal = copy.deepcopy(self.journal, memo)
+        copies = {name: stamp.copied(memo) for name, stamp in self.stamps.items()}
+        made.stamps = {name: stamp for name, stamp in copies.items() if stamp is not None}
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -35,6 +35,18 @@ class Stamp:
         """The same, where the module holds stand-ins for its tensors: as far as the tensors themselves tell."""
         found = [tensor() for tensor in self.tensors]
         return all(value is not None and _mark(value) == mark for value, mark in zip(found, self.marks))
+
+    def copied(self, memo: Mapping[int, Any]) -> Stamp | None:
+        """The stamp of a deep copy (``memo`` is that of ``copy.deepcopy``), if the value was up to date by then.
+
+        None where a tensor was not copied as it is: it was left out, or cast to another dtype.
+        """
+        found = [tensor() for tensor in self.tensors]
+        copies = [memo.get(id(value)) for value in found]
+        if not self.may_hold() or not all(isinstance(value, torch.Tensor) for value in copies):
+            return None
+        same = all(value is not None and value.dtype == twin.dtype for value, twin in zip(found, copies))
+        return Stamp(copies) if same else None
 
 
 def _mark(value: torch.Tensor) -> tuple[Any, ...]:

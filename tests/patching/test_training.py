@@ -165,6 +165,38 @@ def test_a_copy_is_trained_by_itself(patched) -> None:
     agrees(model, model)
 
 
+def exported(model: torch.nn.Module) -> torch.export.ExportedProgram:
+    with torch.no_grad():
+        return torch.export.export(model, (X,), strict=False)
+
+
+def op_names(model: torch.nn.Module) -> list[str]:
+    return [str(node.target) for node in exported(model).graph.nodes if node.op == "call_function"]
+
+
+def test_a_copy_has_its_folded_values_at_once(patched) -> None:
+    """It is exported (and compiled for the device) as the original is, without the rewrites of parameters."""
+    model, _ = patched
+    assert op_names(copy.deepcopy(model)) == op_names(model)
+
+
+@pytest.mark.parametrize("changed", ["before the copy is made", "in the copy", "in the copy by casting it"])
+def test_a_copy_whose_parameters_changed_is_exported_with_what_they_are_now(patched, changed: str) -> None:
+    model, _ = patched
+    other = copy.deepcopy(model)
+    with torch.no_grad():
+        if changed == "before the copy is made":
+            for each in model.parameters():
+                each.mul_(2)
+            other = copy.deepcopy(model)
+        elif changed == "in the copy":
+            for each in other.parameters():
+                each.mul_(2)
+        else:
+            other = other.double().float()
+        torch.testing.assert_close(exported(other).module()(X), unpatched(other)(X))
+
+
 def test_a_reverted_model_is_no_longer_watched(made) -> None:
     from spyre_dsl.patching.folded import _WATCHED
 
