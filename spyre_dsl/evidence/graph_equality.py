@@ -1,9 +1,9 @@
 """Are two canonical graphs the same computation?
 
 Nodes are compared by op and arguments, operands of commutative ops in either order, sizes by their extents. Inputs
-correspond by place; so do the contiguous copies that an op reads from. What depends on parameters and literals only is compared by its value, since a patch folds it
-into a buffer where an expression computes it. Host marks say where something runs, not what it is, and are passed
-over.
+correspond by place; so do the contiguous copies that an op reads from. What depends on parameters and literals only is
+compared by its value, since a patch folds it into a buffer where an expression computes it. Host marks say where
+something runs, not what it is, and are passed over.
 """
 
 from __future__ import annotations
