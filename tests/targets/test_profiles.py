@@ -27,7 +27,7 @@ def test_a_name_a_day_a_file_and_a_profile_are_profiles(tmp_path: Path) -> None:
         ("2026-6", "no stack `2026-6`\n  help: did you mean `2026-06`? there are 2025-11, "),
         ("idael", "did you mean `ideal`?"),
         ("2030-01-01", "no stack `2030-01-01`\n  help: there are [^$]* the days from 2025-11-21 to 2026-09-24"),
-        ("absent.yaml", "absent.yaml cannot be used\nabsent.yaml:1: there is no such file"),
+        ("absent.yaml", "absent.yaml cannot be used\nabsent.yaml:1:1: there is no such file"),
     ],
 )
 def test_what_is_none_is_refused_with_what_there_is(given: str, expected: str) -> None:
@@ -39,6 +39,6 @@ def test_a_file_with_mistakes_is_refused_with_all_of_them(tmp_path: Path) -> Non
     file = tmp_path / "mine.yaml"
     file.write_text(MINE + "numeric: {}\nconstant: {}\n")
     with pytest.raises(
-        StackProblem, match="mine.yaml:5: unknown key 'numeric'[^$]*mine.yaml:6: unknown key 'constant'"
+        StackProblem, match="mine.yaml:5:1: unknown key 'numeric'[^$]*mine.yaml:6:1: unknown key 'constant'"
     ):
         load_stack(file)
