@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from spyre_dsl.language.codes import CODES, page
-from spyre_dsl.language.facts import fact_ids
+from spyre_dsl.language.facts import fact_ids, likeliest
 from spyre_dsl.language.suggest import nearest
 
 COULD_NOT_RUN: Final = 2
@@ -84,9 +84,4 @@ def _meant(word: str) -> str | None:
     by_number = f"SD{digits}"
     if by_number in CODES:
         return by_number
-    return nearest(word, CODES) or nearest(word.upper(), _facts_like(word))
-
-
-def _facts_like(word: str) -> list[str]:
-    """The ids of facts, those with the word's letter first: a slip in the number is likelier than one in the letter."""
-    return sorted(fact_ids(), key=lambda name: (name[0] != word[:1].upper(), len(name) != len(word), name))
+    return nearest(word, CODES) or nearest(word.upper(), likeliest(word))

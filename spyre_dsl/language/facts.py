@@ -40,3 +40,8 @@ def fact_ids() -> frozenset[str]:
         else:
             found.add(first)
     return frozenset(found)
+
+
+def likeliest(word: str) -> list[str]:
+    """All fact ids, the likeliest meant by ``word`` first: a slip in the number is likelier than in the letter."""
+    return sorted(fact_ids(), key=lambda name: (name[0] != word[:1].upper(), len(name) != len(word), name))

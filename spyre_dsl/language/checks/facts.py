@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView
 from spyre_dsl.language.diagnostics import Diagnostic
-from spyre_dsl.language.facts import fact_ids
+from spyre_dsl.language.facts import fact_ids, likeliest
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Span
 
@@ -18,18 +18,12 @@ def check_fact_ids(view: AdapterView) -> Iterator[Diagnostic]:
     known = fact_ids()
     for fact in view.adapter.gap.evidence:
         if fact not in known:
-            near = _nearest(fact)
+            near = nearest(fact, likeliest(fact))
             label = f"did you mean `{near}`?" if near else "an id is a letter and a number, such as S51"
             if near is None and "," in fact:
                 label = "each id is an item of its own, without quotes around all of them"
             span = place_of(view, fact, view.adapter.gap.span)
             yield view.diagnose("SD210", f"unknown fact `{fact}`", span, label=label, suggestion=near)
-
-
-def _nearest(fact: str) -> str | None:
-    """The nearest id, of those with the same letter first: a slip in the number is likelier than one in the letter."""
-    known = sorted(fact_ids(), key=lambda name: (name[0] != fact[:1].upper(), len(name) != len(fact), name))
-    return nearest(fact, known)
 
 
 def place_of(view: AdapterView, word: str, within: Span) -> Span:
