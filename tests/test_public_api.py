@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import spyre_dsl
+from tests.language.samples import CUBE
 
 HEAVY = ("torch", "numpy", "transformers", "rich", "numba")
 
@@ -45,21 +46,6 @@ class Cube(torch.nn.Module):
         return x**3
 
 
-CUBE = """\
-adapter: my-cube
-summary: The stack computes the third power wrongly.
-gap: {kind: missing-lowering, evidence: [S51]}
-rules:
-  - match:
-      op: pow($x, 3)
-    rewrite:
-      op: $x * $x * $x
-    math: exact
-tests:
-  - inputs: {x: "float16[4, 64]"}
-    before: pow(x, 3)
-    after: x * x * x
-"""
 
 
 def test_the_whole_way_for_any_module(tmp_path: Path) -> None:

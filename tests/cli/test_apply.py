@@ -11,22 +11,8 @@ import pytest
 
 from spyre_dsl.cli import apply
 from spyre_dsl.language.resources import resource
+from tests.language.samples import CUBE
 
-CUBE = """\
-adapter: my-cube
-summary: The stack computes the third power wrongly.
-gap: {kind: missing-lowering, evidence: [S51]}
-rules:
-  - match:
-      op: pow($x, 3)
-    rewrite:
-      op: $x * $x * $x
-    math: exact
-tests:
-  - inputs: {x: "float16[4, 64]"}
-    before: pow(x, 3)
-    after: x * x * x
-"""
 GPT2 = {
     "model_type": "gpt2", "n_embd": 64, "n_layer": 1, "n_head": 1, "vocab_size": 64,
     "bos_token_id": 0, "eos_token_id": 0,

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from spyre_dsl.cli.main import main
+from tests.language.samples import CUBE
 
 # The command line, in a Python that has no torch to import.
 WITHOUT_TORCH = (
@@ -131,20 +132,3 @@ def test_apply_and_test_take_a_day_and_a_file(
     assert json.loads(capsys.readouterr().out)["stack"] == stack.removesuffix(".yaml")
     assert main(["why", *model, "my-cube"]) == 0
     assert main(["test", "cube.yaml", "--stack", stack, "--trials", "2"]) == 0
-
-
-CUBE = """\
-adapter: my-cube
-summary: The stack computes the third power wrongly.
-gap: {kind: missing-lowering, evidence: [S51]}
-rules:
-  - match:
-      op: pow($x, 3)
-    rewrite:
-      op: $x * $x * $x
-    math: exact
-tests:
-  - inputs: {x: "float16[4, 64]"}
-    before: pow(x, 3)
-    after: x * x * x
-"""

@@ -76,9 +76,7 @@ tests:
 """
 """A file that uses every key."""
 
-SMALL = """\
-adapter: gelu-new-cube
-summary: gelu_new cubes its input with pow.
+_CUBES = """\
 gap: {kind: missing-lowering, evidence: [S51]}
 rules:
   - match:
@@ -91,3 +89,14 @@ tests:
     before: pow(x, 3)
     after: x * x * x
 """
+
+SMALL = f"""\
+adapter: gelu-new-cube
+summary: gelu_new cubes its input with pow.
+{_CUBES}"""
+
+CUBE = f"""\
+adapter: my-cube
+summary: The stack computes the third power wrongly.
+{_CUBES}"""
+"""The same under a name that no shipped adapter has."""

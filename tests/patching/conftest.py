@@ -6,13 +6,19 @@ import pytest
 import torch
 
 from spyre_dsl.patching.plan import plan
-from tests.patching.rules import HEAD_PADDING, STACK, adapters, bert, text_inputs
+from tests.patching.rules import FOLDED, HEAD_PADDING, STACK, X, adapters, bert, layers, rules, text_inputs
 
 
 @pytest.fixture(scope="session")
 def head_padding():
     """The chain of head padding, planned for the tiny BERT with a padded batch."""
     return plan(bert(), adapters(HEAD_PADDING), (), text_inputs(), stack=STACK)
+
+
+@pytest.fixture(scope="session")
+def folded_layers():
+    """``FOLDED``, planned for the small layers."""
+    return plan(layers(), rules(FOLDED), (X,), stack=STACK)
 
 
 @pytest.fixture

@@ -170,6 +170,10 @@ class Layer(torch.nn.Module):
         return torch.relu(self.dense(x))
 
 
+X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
+"""What ``layers`` are given."""
+
+
 def layers(count: int = 2) -> torch.nn.Sequential:
     """Layers that ``FOLDED`` rewrites, each an owner."""
     torch.manual_seed(0)

@@ -12,10 +12,9 @@ from torch.nn.utils import parametrize
 
 from spyre_dsl.patching.errors import PatchError
 from spyre_dsl.patching.plan import plan
-from tests.patching.rules import FOLDED, STACK, Layer, layers, rules
+from tests.patching.rules import FOLDED, STACK, Layer, X, layers, rules
 
 pytestmark = pytest.mark.usefixtures("fresh_compiler")
-X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
 REVERT = "inside the patched module `0`.*Revert the patch first"
 
 
@@ -69,15 +68,10 @@ CHANGES = {
 }
 
 
-@pytest.fixture(scope="module")
-def made():
-    return plan(layers(), rules(FOLDED), (X,), stack=STACK)
-
-
 @pytest.fixture
-def patched(made):
+def patched(folded_layers):
     model = layers()
-    with made.applied(model):
+    with folded_layers.applied(model):
         model(X)
         yield model
 
@@ -89,9 +83,9 @@ def test_a_change_inside_is_refused_by_the_next_call(patched, change: Callable[[
         patched(X)
 
 
-def test_after_reverting_the_changed_model_runs(made) -> None:
+def test_after_reverting_the_changed_model_runs(folded_layers) -> None:
     model, stock = layers(), layers()
-    handle = made.apply(model)
+    handle = folded_layers.apply(model)
     wrap(model[0])
     handle.revert()
     wrap(stock[0])
@@ -143,10 +137,10 @@ def test_a_hook_on_an_inner_module_is_refused_as_long_as_it_is_there(patched, re
 
 
 @pytest.mark.parametrize("register", HOOKS)
-def test_a_hook_that_is_there_before_is_told_when_the_plan_is_made_or_applied(made, register: str) -> None:
+def test_a_hook_that_is_there_before_is_told_when_the_plan_is_made_or_applied(folded_layers, register: str) -> None:
     model = layers()
     getattr(model[0].dense, register)(lambda *_: None)
-    for attempt in (lambda: plan(model, rules(FOLDED), (X,), stack=STACK), lambda: made.apply(model)):
+    for attempt in (lambda: plan(model, rules(FOLDED), (X,), stack=STACK), lambda: folded_layers.apply(model)):
         with pytest.raises(PatchError, match="`dense` inside .* `0` has a .*hook, which would not run"):
             attempt()
     assert "forward" not in vars(model[0])

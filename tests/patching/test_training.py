@@ -8,22 +8,15 @@ import gc
 import pytest
 import torch
 
-from spyre_dsl.patching.plan import plan
-from tests.patching.rules import FOLDED, STACK, layers, rules
+from tests.patching.rules import X, layers
 
 pytestmark = pytest.mark.usefixtures("fresh_compiler")
-X = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
-
-
-@pytest.fixture(scope="module")
-def made():
-    return plan(layers(), rules(FOLDED), (X,), stack=STACK)
 
 
 @pytest.fixture
-def patched(made):
+def patched(folded_layers):
     model = layers()
-    with made.applied(model) as handle:
+    with folded_layers.applied(model) as handle:
         with torch.no_grad():
             model(X)
         yield model, handle
@@ -197,13 +190,13 @@ def test_a_copy_whose_parameters_changed_is_exported_with_what_they_are_now(patc
         torch.testing.assert_close(exported(other).module()(X), unpatched(other)(X))
 
 
-def test_a_reverted_model_is_no_longer_watched(made) -> None:
+def test_a_reverted_model_is_no_longer_watched(folded_layers) -> None:
     from spyre_dsl.patching.folded import _WATCHED
 
     gc.collect()
     before = len(_WATCHED)
     model = layers()
-    made.apply(model).revert()
+    folded_layers.apply(model).revert()
     del model
     gc.collect()
     assert len(_WATCHED) == before
