@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import torch
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in \S+')
 _REPEATED_CALL = re.compile(r"@\d+")
 _PLUMBING = (f"{os.sep}torch{os.sep}", f"{os.sep}transformers{os.sep}integrations{os.sep}")
 """Code that models call but nobody looks into for the cause of an op."""
@@ -60,14 +60,15 @@ def source_line_of(fx: torch.fx.Node) -> str:
     return _innermost(trace) if trace else ""
 
 
+def own_frames(trace: str) -> list[tuple[str, str]]:
+    """(file, line) of the frames that are the model's own code, outermost first."""
+    return [(path, line) for path, line in _FRAME.findall(trace) if not any(part in path for part in _PLUMBING)]
+
+
 @lru_cache(maxsize=4096)
 def _innermost(trace: str) -> str:
-    frames = [(path, line) for path, line, _ in _FRAME.findall(trace)]
-    if not frames:
-        return ""
-    own = [frame for frame in frames if not any(part in frame[0] for part in _PLUMBING)]
-    path, line = (own or frames)[-1]
-    return f"{os.path.basename(path)}:{line}"
+    frames = own_frames(trace) or _FRAME.findall(trace)
+    return f"{os.path.basename(frames[-1][0])}:{frames[-1][1]}" if frames else ""
 
 
 def owner_of(fx_nodes: Iterable[torch.fx.Node]) -> str:
@@ -82,6 +83,11 @@ def owner_of(fx_nodes: Iterable[torch.fx.Node]) -> str:
         return ""
     common = os.path.commonprefix([*calls])
     return str(common[-1][1]) if common else ""
+
+
+def moved_path(name: str, old: str, new: str) -> str:
+    """The path of what is called ``name`` below the module ``old``, once that module is called ``new``."""
+    return ".".join(filter(None, (new, name.removeprefix(old).removeprefix("."))))
 
 
 def _qualified(cls: type) -> str:

@@ -17,6 +17,7 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from spyre_dsl.graphs.mutation import writes_in_place
+from spyre_dsl.graphs.provenance import moved_path, own_frames
 from spyre_dsl.graphs.transformers_support import exportable
 from spyre_dsl.patching.errors import ExportError, RewriteError
 from spyre_dsl.patching.reads import ReadLog, Reads, recording
@@ -207,9 +208,7 @@ def _place_in_model(graph: torch.fx.Graph, path: str, owner: torch.nn.Module) ->
         if node.op != "call_function" or stack is None:
             continue
         inner = [(key, entry) for key, entry in stack.items() if entry[0] == "owner" or entry[0].startswith("owner.")]
-        moved = {key: (_moved(entry[0], path), entry[1]) for key, entry in inner}
+        moved = {key: (moved_path(entry[0], "owner", path), entry[1]) for key, entry in inner}
         node.meta["nn_module_stack"] = {"owner": own, **moved}
-
-
-def _moved(name: str, path: str) -> str:
-    return ".".join(filter(None, (path, name.removeprefix("owner").removeprefix("."))))
+        if all(file == __file__ for file, _ in own_frames(node.meta.get("stack_trace", ""))):
+            node.meta.pop("stack_trace", None)  # a module of torch's own: only the line that called it says something

@@ -25,6 +25,7 @@ from spyre_dsl.patching.folded import (
 from spyre_dsl.patching.inside import check_hooks, check_inside, inside, make_up_of
 from spyre_dsl.patching.journal import Journal
 from spyre_dsl.patching.owner_state import STATE, OwnerState
+from spyre_dsl.patching.retrace import module_stack_now, run_in_place
 from spyre_dsl.patching.signature import Structure, describe, flatten, mutable_arguments, unflatten
 from spyre_dsl.patching.write_back import write_back
 
@@ -90,7 +91,9 @@ def _inside_is_the_same(module: torch.nn.Module) -> bool:
 
 
 def _run(module: torch.nn.Module, state: OwnerState, entry: GraphEntry, leaves: Sequence[Any]) -> Any:
-    return entry.graph_module(*_gather(module, state, entry, leaves))
+    values = _gather(module, state, entry, leaves)
+    stack = None if torch.compiler.is_dynamo_compiling() else module_stack_now()
+    return entry.graph_module(*values) if stack is None else run_in_place(entry.graph_module, values, stack)
 
 
 def _settle(

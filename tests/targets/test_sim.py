@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 
 import spyre_sim
+from spyre_dsl.patching.plan import plan
 from spyre_dsl.targets.sim import SimTarget
+from tests.patching.rules import HEAD_PADDING, adapters, bert, text_inputs
 
 STACK = spyre_sim.load_stack("2026-06")
 
@@ -74,3 +76,17 @@ def test_on_a_later_stack_the_defect_is_gone() -> None:
     outcome = target.run(target.prepare(Cube()), (x,), spyre_sim.load_stack("ideal"))
     assert outcome.defects == ()
     assert torch.allclose(outcome.outputs.float(), (x * 0.5) ** 3, atol=1e-2)
+
+
+def test_what_is_refused_inside_a_patched_module_has_the_place_of_the_stock_model() -> None:
+    target, inputs = SimTarget(), text_inputs()
+    model = target.prepare(bert())
+
+    def refused_places() -> set[tuple[str, str]]:
+        return {(each.module_path, each.source_line) for each in target.run(model, inputs, STACK).refusals}
+
+    stock = refused_places()
+    with plan(model, adapters(HEAD_PADDING), (), inputs, stack=STACK).applied(model):
+        patched = refused_places()
+    attention = {(path, line) for path, line in patched if path.startswith("encoder.layer.1")}
+    assert attention and patched <= stock
