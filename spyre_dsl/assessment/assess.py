@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from spyre_dsl.assessment.dimensions import names_of_sizes
 from spyre_dsl.assessment.gaps import MetDefect, find_gaps, met_defects
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
 from spyre_dsl.assessment.set_aside import set_aside
@@ -168,6 +169,7 @@ def _report(
         adapters=tuple(adapter.name for adapter in request.adapters.adapters) if request.apply else (),
         summaries={adapter.name: adapter.summary for adapter in request.adapters.adapters},
         plan=plan,
+        sizes=names_of_sizes(loaded.model.config, tuple(inputs.mask.shape)),
         notes=loaded.notes + inputs.notes + aside,
         seconds=time.perf_counter() - started,
         timings=clock.timings,

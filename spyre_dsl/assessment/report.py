@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from spyre_dsl.assessment.dimensions import Names, dimensions
 from spyre_dsl.assessment.gaps import Gap, MetDefect
 from spyre_dsl.assessment.profile import profile_json
 from spyre_dsl.targets.comparison import Comparison
@@ -24,7 +25,7 @@ class Report:
 
     ``verdict``: ``pass``; ``gaps`` (the stack refuses something, so there are no numbers); ``wrong-numbers``;
     ``claims-refuted`` (--verify found a rule whose ``math`` does not hold); ``planned`` (--dry-run).
-    ``summaries`` says of each adapter what it is for; ``plan`` is None without adapters. ``kernels`` is None where the
+    ``summaries`` says of each adapter what it is for; ``sizes`` what a size is called in the config; ``plan`` is None without adapters. ``kernels`` is None where the
     target counts none; ``cost`` is what one run would cost, None where the target does not know.
     """
 
@@ -38,6 +39,7 @@ class Report:
     adapters: tuple[str, ...] = ()
     summaries: Mapping[str, str] = field(default_factory=dict)
     plan: Any = None
+    sizes: Names = field(default_factory=dict)
     comparison: Comparison | None = None
     gaps: tuple[Gap, ...] = ()
     kernels: int | None = None
@@ -71,7 +73,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "adapters": list(report.adapters),
         "patches": [_patch(patch) for patch in report.plan.patches] if report.plan else [],
         "unmatched": [str(found) for found in report.plan.unmatched] if report.plan else [],
-        "gaps": [_gap(gap) for gap in report.gaps],
+        "gaps": [_gap(gap, report.sizes) for gap in report.gaps],
         "kernels": report.kernels,
         "host_fallbacks": [asdict(fallback) for fallback in report.host_fallbacks],
         "defects": [{"id": met.id, "title": met.title, "bridges": list(met.bridges)} for met in report.defects],
@@ -88,12 +90,13 @@ def _patch(patch: Any) -> dict[str, Any]:
     return {name: getattr(patch, name) for name in names}
 
 
-def _gap(gap: Gap) -> dict[str, Any]:
+def _gap(gap: Gap, sizes: Names) -> dict[str, Any]:
     values = asdict(gap.refused)
     shape = values["shape"]
     return {
         **values,
         "shape": None if shape is None else list(shape),
+        "dimensions": None if shape is None else dimensions(shape, sizes),
         "bridges": list(gap.bridges),
         "related": list(gap.related),
     }

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spyre_dsl.assessment.dimensions import Names, dimensions
 from spyre_dsl.assessment.gaps import Gap, grouped, without_layers
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
 from spyre_dsl.targets.comparison import Comparison
@@ -101,7 +102,7 @@ def _gaps(report: Report) -> str:
         return ""
     lines = [f"gaps that remain: {len(report.gaps)}"]
     for gap, count in grouped(report.gaps):
-        lines += _gap(gap, count, report.summaries)
+        lines += _gap(gap, count, report.summaries, report.sizes)
     return "\n".join([*lines, *_facts_behind(report.gaps)])
 
 
@@ -111,7 +112,7 @@ def _facts_behind(gaps: Sequence[Gap]) -> list[str]:
     return [f"what the facts in brackets say: spyre-dsl explain {' '.join(cited)}"] if cited else []
 
 
-def _gap(gap: Gap, count: int, summaries: Mapping[str, str]) -> list[str]:
+def _gap(gap: Gap, count: int, summaries: Mapping[str, str], sizes: Names) -> list[str]:
     refused = gap.refused
     path = gap.group[1] if count > 1 else refused.module_path
     times = f"  x {count}" if count > 1 else ""
@@ -120,9 +121,18 @@ def _gap(gap: Gap, count: int, summaries: Mapping[str, str]) -> list[str]:
     result = f" -> {list(refused.shape)}" if refused.shape else ""
     return [
         f"  {refused.op or 'compilation'}{result} in {place}{times}",
+        *_sizes(refused.shape or (), sizes),
         *(f"    {line}" for line in f"{refused.text}{fact}".splitlines()),
         *(f"    bridge: {line}" for line in _bridges(gap, summaries)),
     ]
+
+
+def _sizes(shape: Sequence[int], sizes: Names) -> list[str]:
+    """What the sizes are called, where one of them is a setting of the model."""
+    named = [(size, name) for size, name in zip(shape, dimensions(shape, sizes), strict=True) if name]
+    if all(name in ("batch", "sequence") for _, name in named):
+        return []
+    return [f"    where {', '.join(f'{size} is {name}' for size, name in dict.fromkeys(named))}"]
 
 
 def _bridges(gap: Gap, summaries: Mapping[str, str]) -> list[str]:

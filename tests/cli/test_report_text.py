@@ -96,6 +96,13 @@ def test_a_bridge_says_what_it_is_for_and_a_gap_what_shape_it_has() -> None:
     assert "    bridge: attention-head-padding: Pad heads." in text
 
 
+def test_sizes_that_are_settings_of_the_model_are_named() -> None:
+    gap = Gap(replace(refused(0).refused, shape=(4, 12, 28, 32)))
+    text = render(replace(BARE, gaps=(gap,), sizes={4: "batch", 12: "num_attention_heads", 32: "head_dim"}))
+    assert "\n    where 4 is batch, 12 is num_attention_heads, 32 is head_dim\n" in text
+    assert "where" not in render(replace(BARE, gaps=(gap,), sizes={4: "batch", 28: "sequence"}))
+
+
 def test_a_single_gap_keeps_its_full_path() -> None:
     assert "aten.matmul in layer.0.self, bert.py:9\n" in render(replace(BARE, gaps=(refused(0),)))
 
