@@ -25,7 +25,7 @@ class Report:
 
     ``verdict``: ``pass``; ``gaps`` (the stack refuses something, so there are no numbers); ``wrong-numbers``;
     ``claims-refuted`` (--verify found a rule whose ``math`` does not hold); ``planned`` (--dry-run).
-    ``summaries`` says of each adapter what it is for; ``sizes`` what a size is called in the model's config; ``plan`` is
+    ``summaries`` says of each adapter what it is for; ``sizes`` what a size is called in the config; ``plan`` is
     None without adapters. ``kernels`` is None where the target counts none; ``cost`` is what one run would cost, None
     where the target does not know.
     """
