@@ -33,5 +33,6 @@ def dimensions(shape: Sequence[int], names: Names) -> list[str | None]:
 
 def _width_of_a_head(config: Any) -> int | None:
     hidden, heads = (getattr(config, key, None) for key in ("hidden_size", "num_attention_heads"))
-    whole = isinstance(hidden, int) and isinstance(heads, int) and heads > 0 and hidden % heads == 0
-    return hidden // heads if whole else None
+    if not isinstance(hidden, int) or not isinstance(heads, int) or heads < 1 or hidden % heads:
+        return None
+    return hidden // heads

@@ -19,7 +19,8 @@ from spyre_dsl.evidence.graph_values import GraphValues, hinted_sizes, number_of
 from spyre_dsl.evidence.tensors import PlainTensors
 from spyre_dsl.graphs.capture import Capture
 from spyre_dsl.graphs.memory import is_made_contiguous
-from spyre_dsl.graphs.node import Node, SymbolicSize, Value
+from spyre_dsl.graphs.node import Node, Value
+from spyre_dsl.graphs.sizes import SymbolicSize
 from spyre_dsl.language.vocabulary import find_op
 
 HOST_MARK: Final = "spyre.host.default"

@@ -14,7 +14,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from spyre_dsl.evidence.tensors import Tensors
-from spyre_dsl.graphs.node import CanonicalGraph, Node, SymbolicSize, Value
+from spyre_dsl.graphs.node import CanonicalGraph, Node, Value
+from spyre_dsl.graphs.sizes import SymbolicSize
 from spyre_dsl.language.functions import DTYPES
 from spyre_dsl.language.vocabulary import find_op
 

@@ -38,15 +38,18 @@ def _positional(overload: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _index(input: torch.Tensor, indices: Any) -> torch.Tensor:
-    return _aten.index.Tensor(input, list(indices))
+    picked: torch.Tensor = _aten.index.Tensor(input, list(indices))
+    return picked
 
 
 def _index_put(input: torch.Tensor, indices: Any, values: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
-    return _aten.index_put.default(input, list(indices), values, accumulate)
+    written: torch.Tensor = _aten.index_put.default(input, list(indices), values, accumulate)
+    return written
 
 
 def _slice(input: torch.Tensor, dim: int, start: int, end: int, step: int = 1) -> torch.Tensor:
-    return _aten.slice.Tensor(input, dim, start, end, step)
+    part: torch.Tensor = _aten.slice.Tensor(input, dim, start, end, step)
+    return part
 
 
 def _scatter(input: torch.Tensor, dim: int, index: torch.Tensor, src: Any) -> torch.Tensor:

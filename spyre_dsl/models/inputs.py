@@ -82,8 +82,9 @@ def _require_text_alone(loaded: LoadedModel, accepted: Any) -> None:
 
     Models that compare the two, as CLIP does, have a contrastive loss, which their forward can be asked to return.
     """
+    config: Any = loaded.model.config
     others = [name for name in _NO_TEXT if name in accepted]
-    if others and ("return_loss" in accepted or loaded.model.config.model_type in _READ_BOTH):
+    if others and ("return_loss" in accepted or config.model_type in _READ_BOTH):
         what = "pictures" if others[0].startswith("pixel") else "sound"
         raise ModelError(
             f"{loaded.name}: this model reads {what} (`{others[0]}`) beside text; only models that read text are run",

@@ -16,7 +16,7 @@ from torch.fx.traceback import preserve_node_meta
 
 from spyre_dsl.graphs.provenance import moved_path
 
-Stack = Mapping[str, tuple[str, Any]]
+Stack = dict[str, tuple[str, Any]]
 """What ``nn_module_stack`` holds: (path, class) by a key that is unique to the call, outermost first."""
 
 
@@ -48,7 +48,8 @@ def _meta_at(meta: Mapping[str, Any], outer: Stack) -> dict[str, Any]:
     if not stack:
         return {}
     (_, (owner, _)), *inner = stack
-    call, (path, _) = next(reversed(outer.items()))
+    call = next(reversed(outer))
+    path = outer[call][0]
     moved = {f"{call}.{key}": (moved_path(name, owner, path), cls) for key, (name, cls) in inner if name != owner}
     told = {"nn_module_stack": {**outer, **moved}}
     return told | ({"stack_trace": meta["stack_trace"]} if meta.get("stack_trace") else {})

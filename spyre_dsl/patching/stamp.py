@@ -42,8 +42,8 @@ class Stamp:
         None where a tensor was not copied as it is: it was left out, or cast to another dtype.
         """
         found = [tensor() for tensor in self.tensors]
-        copies = [memo.get(id(value)) for value in found]
-        if not self.may_hold() or not all(isinstance(value, torch.Tensor) for value in copies):
+        copies = [twin for value in found if isinstance(twin := memo.get(id(value)), torch.Tensor)]
+        if not self.may_hold() or len(copies) < len(found):
             return None
         same = all(value is not None and value.dtype == twin.dtype for value, twin in zip(found, copies))
         return Stamp(copies) if same else None

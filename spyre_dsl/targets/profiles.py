@@ -36,7 +36,7 @@ def load_stack(name: AnyStack = DEFAULT_STACK) -> Stack:
     try:
         return spyre_sim.load_stack(name)
     except UnknownStack as problem:
-        raise StackProblem(_unknown(fspath(name))) from problem  # type: ignore[arg-type]  # a Stack is never unknown
+        raise StackProblem(_unknown(fspath(name))) from problem
     except StackError as problem:
         raise StackProblem(f"the stack profile {name} cannot be used\n{problem}") from problem
     except (ValueError, OSError) as problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from torch import nn
 from transformers.activations import ACT2FN
 
+from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.patching.plan import plan
 from tests.patching.rules import STACK, rules
 
@@ -120,6 +122,12 @@ def test_a_guard_without_a_value_is_told_with_its_place(model, guard):
     assert said.startswith("warning: test/gelu: could not evaluate its guard at 2 places: ")
     assert UNEVALUATED[guard] in said
     assert re.search(r", 0\.yaml:6:\d+$", said)
+
+
+def test_an_adapter_that_was_not_read_from_a_file_is_told_by_its_name(model):
+    (read,) = rules(GELU.replace("gelu($x)}", "gelu($x), where: 'size($x, 7) > 3'}")).adapters
+    made = plan(model, AdapterSet((replace(read, source=None),)), (torch.ones(2, 4),), stack=STACK)
+    assert str(made).endswith("has 2 dimensions, so no dim 7, test/gelu")
 
 
 def test_only_the_guards_of_what_else_matches_are_told(model):
