@@ -117,6 +117,9 @@ DTYPES: Final = (
 )  # fmt: skip
 """The dtypes that a bare name may mean."""
 
+WORDS: Final = frozenset({*DTYPES, "end"})
+"""Bare names with a meaning of their own."""
+
 FLOAT_DTYPES: Final = frozenset(name for name in DTYPES if name.startswith(("float", "bfloat")))
 """The dtypes for which ``is_float`` holds."""
 

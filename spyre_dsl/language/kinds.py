@@ -75,7 +75,7 @@ def _compare(node: Compare, names: Names) -> str:
 
 def _name(node: Name, names: Names) -> str:
     if node.name == "end":
-        return "int"
+        return "any"  # it has no value but the one that a slice gives it, which is for another check
     if names is not None and node.name in names:
         return names[node.name]
     return "dtype" if node.name in DTYPES else "any"

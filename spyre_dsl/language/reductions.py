@@ -139,10 +139,18 @@ def _dotted(v: list[Any], s: int, e: int) -> Expression:
         return Attribute(root, tuple(path), Span(s, e))
     if root == "torch":
         raise SyntaxProblem(Span(s, e), f"`{text}` is written without `torch.`", f"write `{path[-1]}`", path[-1])
+    raise _no_attribute(text, Span(s, e))
+
+
+def _no_attribute(text: str, span: Span) -> SyntaxProblem:
+    from spyre_dsl.language.suggest import nearest  # only needed when something is wrong
+
+    root, _, path = text.partition(".")
     message = f"`{text}` is not a value: only self, config and stack have attributes"
-    raise SyntaxProblem(
-        Span(s, e), message, "a dotted name is otherwise a function and needs its arguments in parentheses"
-    )
+    meant = nearest(root, ROOTS)
+    if meant is not None:
+        return SyntaxProblem(span, message, f"did you mean `{meant}.{path}`?", f"{meant}.{path}")
+    return SyntaxProblem(span, message, "a dotted name is otherwise a function and needs its arguments in parentheses")
 
 
 def _call(v: list[Any], s: int, e: int) -> Expression:

@@ -40,11 +40,12 @@ def _common_prefix(a: str, b: str) -> int:
     return length
 
 
-def _unlikeliness(word: str, candidate: str) -> tuple[int, int]:
+def _unlikeliness(word: str, candidate: str) -> tuple[int, int, int]:
     """How unlikely a slip of the finger is to turn ``candidate`` into ``word``, among equal distances.
 
     Swapped neighbours and a doubled or undoubled letter are the commonest slips; then the further to the right two
-    words part, and the more of their ends they share, the likelier it is that one was meant for the other.
+    words part, and the more of their ends they share, the likelier it is that one was meant for the other. Of two
+    that share as much, the one that begins alike is likelier: a letter too many is mostly the last.
     """
     if sorted(word) == sorted(candidate):
         slip = 0
@@ -52,7 +53,8 @@ def _unlikeliness(word: str, candidate: str) -> tuple[int, int]:
         slip = 1
     else:
         slip = 2
-    return slip, -_common_prefix(word, candidate) - _common_prefix(word[::-1], candidate[::-1])
+    prefix, suffix = _common_prefix(word, candidate), _common_prefix(word[::-1], candidate[::-1])
+    return slip, -prefix - suffix, -prefix
 
 
 def _undoubled(word: str) -> str:
@@ -66,7 +68,7 @@ def ranked(word: str, candidates: Iterable[str]) -> list[str]:
     """
     limit = 1 if len(word) <= 4 else 2 if len(word) <= 7 else 3
     folded = word.casefold()
-    found: list[tuple[int, tuple[int, int], int, str]] = []
+    found: list[tuple[int, tuple[int, int, int], int, str]] = []
     for place, candidate in enumerate(candidates):
         edits = distance(folded, candidate.casefold(), limit)
         if edits <= limit and (edits < len(candidate) or candidate.casefold() in folded):

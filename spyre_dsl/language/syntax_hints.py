@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from spyre_dsl.language.automaton import BAD, END, Token
-from spyre_dsl.language.functions import OTHER_FUNCTION_NAMES
+from spyre_dsl.language.functions import DTYPES, OTHER_FUNCTION_NAMES
 from spyre_dsl.language.suggest import nearest
+from spyre_dsl.language.text_hints import DTYPES_OF_OTHERS
 
 VALUES = ("NAME", "DOTTED", "NUMBER", "STRING", "CAPTURE", "WILDCARD", "TRUE", "FALSE", "NONE", "INFINITY")
 OPENING = {"LEFT_PARENTHESIS": ("(", ")"), "LEFT_BRACKET": ("[", "]")}
@@ -41,6 +42,9 @@ _FOREIGN = {
     "NOT": "write `not`",
     "IN": "write `in`",
 }
+_SCHEMA_NAME = re.compile(r"aten::\w+(?:\.\w+)?")
+"""An op as PyTorch's schemas write it."""
+
 _OPERATOR_RUN = re.compile(r"&&|\|\||===|<>|=<|=>")
 
 
@@ -194,13 +198,23 @@ def _method(scene: Scene) -> Slip | None:
     end = scene.token[3] + name.end()
     owner = scene.before[1] if scene.before[0] == "CAPTURE" else "..."
     called = scene.text[end : end + 1] == "("
-    function = OTHER_FUNCTION_NAMES.get(name.group(), name.group())
     takes_more = called and scene.text[end : end + 2] != "()"
-    example = f"{function}({owner}, ...)" if takes_more else f"{function}({owner})"
+    example = _as_function(name.group(), owner, takes_more)
     what = "methods" if called else "attributes"
     return Slip(
         scene.token[2], end, f"values have no {what}: only self, config and stack have attributes", f"write `{example}`"
     )
+
+
+def _as_function(method: str, owner: str, takes_more: bool) -> str:
+    """A method or an attribute of a tensor, written as the language has it."""
+    if method in ("T", "mT"):
+        return f"transpose({owner}, -2, -1)"
+    dtype = DTYPES_OF_OTHERS.get(method, method if method in DTYPES else None)
+    if dtype is not None:
+        return f"to({owner}, {dtype})"
+    function = OTHER_FUNCTION_NAMES.get(method, method)
+    return f"{function}({owner}, ...)" if takes_more else f"{function}({owner})"
 
 
 def _colon(scene: Scene) -> Slip | None:
@@ -210,6 +224,10 @@ def _colon(scene: Scene) -> Slip | None:
         return scene.slip("`:` cannot stand here", _FOREIGN["lambda"])
     if scene.value == ":" and scene.text[scene.token[3] : scene.token[3] + 1] == "=":
         return scene.slip("`:=` cannot stand here", "name parts with `let`")
+    schema = _SCHEMA_NAME.match(scene.text, scene.before[2]) if scene.before is not None else None
+    if schema is not None:
+        written = schema.group().replace("::", ".")
+        return Slip(schema.start(), schema.end(), f"`{schema.group()}` is no name", f"write `{written}`", written)
     stack = scene.open_brackets()
     if scene.value == ":" and stack and stack[-1][0] == "LEFT_BRACKET":
         return scene.slip("slices have no brackets here", "write `slice(x, dim, start, end)`")
@@ -374,6 +392,17 @@ def _plain_number(written: str) -> str | None:
         return None
 
 
+def _misspelt_operator(scene: Scene) -> Slip | None:
+    """``a adn b``: a word between two values that is nearly an operator."""
+    after = scene.after
+    if scene.kind != "NAME" or "PLUS" not in scene.expected or after is None:
+        return None
+    wanted = nearest(scene.value, ("and", "or", "in", "not", "if", "else"))
+    if wanted is None or after[0] not in (*VALUES, *OPENING, "NOT", "MINUS"):
+        return None
+    return scene.slip(f"`{scene.value}` is no operator", f"did you mean `{wanted}`?", wanted)
+
+
 def _second_value(scene: Scene) -> Slip | None:
     """Two values side by side: a comma or an operator is missing between them."""
     before = scene.before
@@ -420,6 +449,7 @@ _SLIPS: tuple[Callable[[Scene], Slip | None], ...] = (
     _unpacking,
     _no_else,
     _value_missing,
+    _misspelt_operator,
     _second_value,
     _comma,
 )

@@ -262,13 +262,13 @@ _BUILDERS: Mapping[type, Callable[[Terms, Any, str], Term]] = {
 COPY: Final = "contiguous"
 """The op that moves a value and leaves it the same."""
 
-_TRANSPARENT = frozenset({"contiguous", "clone", "detach", "alias", "lift_fresh_copy", "dropout"})
+TRANSPARENT: Final = frozenset({"contiguous", "clone", "detach", "alias", "lift_fresh_copy", "dropout"})
 """Ops that the canonical graph does not hold: their argument stands for them."""
 
 
 def _canonical(op: Op, args: tuple[Term, ...]) -> Term:
     """An op as the canonical graph says it."""
-    if op.name in _TRANSPARENT:
+    if op.name in TRANSPARENT:
         return args[0]
     if op.name == "rsub":
         return App("sub", (args[1], args[0], args[2]))

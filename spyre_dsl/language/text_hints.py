@@ -15,7 +15,7 @@ _OTHER_OPERATORS: Final = {"=>": ">=", "=<": "<=", "=": "==", "<>": "!=", "~=": 
 _PARTS = re.compile(r"\s*(?P<operator>[<>=!~]+)\s*(?P<rest>.*?)\s*", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
-_DTYPES_OF_OTHERS: Final = {
+DTYPES_OF_OTHERS: Final = {
     "half": "float16", "fp16": "float16", "f16": "float16", "bf16": "bfloat16", "float": "float32", "fp32": "float32",
     "f32": "float32", "double": "float64", "fp64": "float64", "f64": "float64", "byte": "uint8", "short": "int16",
     "int": "int32", "long": "int64", "boolean": "bool", "fp8": "float8_e4m3fn",
@@ -60,4 +60,4 @@ def input_hint(text: str) -> tuple[str, str | None]:
 
 def dtype_meant(word: str, known: Sequence[str]) -> str | None:
     """The dtype that an unknown word stands for."""
-    return _DTYPES_OF_OTHERS.get(word.lower()) or nearest(word, known)
+    return DTYPES_OF_OTHERS.get(word.lower()) or nearest(word, known)

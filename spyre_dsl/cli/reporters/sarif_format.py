@@ -60,7 +60,7 @@ def _result(found: Diagnostic, rule_index: int) -> dict[str, Any]:
             {"id": number, "message": {"text": entry.message}, "physicalLocation": _location(entry.source, entry.span)}
             for number, entry in enumerate(found.related, 1)
         ]
-    if found.suggestion is not None:
+    if found.suggestion is not None and _stands_as_it_is(found):
         replacement = {
             "deletedRegion": _region(found.source, found.span),
             "insertedContent": {"text": found.suggestion},
@@ -68,6 +68,12 @@ def _result(found: Diagnostic, rule_index: int) -> dict[str, Any]:
         change = {"artifactLocation": _artifact(found.source), "replacements": [replacement]}
         result["fixes"] = [{"description": {"text": f"write `{found.suggestion}`"}, "artifactChanges": [change]}]
     return result
+
+
+def _stands_as_it_is(found: Diagnostic) -> bool:
+    """Whether the text to replace holds no escape of a quoted scalar, which the new text would have to have as well."""
+    replaced = found.source.text[found.span.start : found.span.end]
+    return "\\" not in replaced and "''" not in replaced
 
 
 def _location(source: Source, span: Span) -> dict[str, Any]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from spyre_dsl.language.loader import LoadResult
 
 MODULES = (
-    "calls", "names", "facts", "division", "guards", "tensors", "patterns", "duplicates", "coverage", "requires",
-    "blocks", "scopes", "rule_set",
+    "calls", "names", "attributes", "captures", "lets", "facts", "division", "guards", "tensors", "patterns",
+    "replacements", "duplicates", "coverage", "requires", "blocks", "scopes", "rule_set",
 )  # fmt: skip
 """The modules that hold the checks, in the order in which they run."""
 
@@ -71,7 +71,7 @@ def examine(result: LoadResult, place: int, registered: Sequence[Registered]) ->
     for entry in registered:
         if entry.each is not None:
             found.extend(entry.each(view))
-    rules = sound_rules(view, place)
+    rules = sound_rules(view, place, found)
     view.forget()
     return Examined(result.source, found, result.adapter, rules)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import takewhile
 
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import GUARD, PATTERN, VALUE, AdapterView, Place
@@ -85,10 +86,11 @@ def _unknown(view: AdapterView, place: Place, call: Call) -> Iterator[Diagnostic
     if name.startswith("self."):
         yield _called_module(view, call)
         return
-    if name.startswith("aten.") or (
-        name.count(".") == 2 and name.split(".")[0] not in ("torch", "stack", "config", "self")
-    ):
+    if name.startswith("aten.") or (name.count(".") == 2 and name.split(".")[0] not in _NO_NAMESPACES):
         yield from _unknown_overload(view, place, call)
+        return
+    if (converted := _conversion(call)) is not None:
+        yield view.diagnose("SD202", f"unknown function `{name}`", call.function_span, label=converted)
         return
     suggestion = _suggest_call(name, host_only)
     function_meant = suggestion in FUNCTIONS and suggestion not in OPS
@@ -97,6 +99,21 @@ def _unknown(view: AdapterView, place: Place, call: Call) -> Iterator[Diagnostic
         code, word = "SD202", "function"
     label = f"did you mean `{suggestion}`?" if suggestion else f"no {word} of this name is known"
     yield view.diagnose(code, f"unknown {word} `{name}`", call.function_span, label=label, suggestion=suggestion)
+
+
+def _conversion(call: Call) -> str | None:
+    """What to write instead of ``float("-inf")`` and ``float($x)``, which Python and torch's methods have."""
+    from spyre_dsl.language.text_hints import DTYPES_OF_OTHERS
+
+    name = call.function.rpartition(".")[2]
+    if name == "float" and len(call.args) == 1 and isinstance(call.args[0], String):
+        return "infinity is written `inf`, without quotes"
+    dtype = DTYPES_OF_OTHERS.get(name, name if name in DTYPES else None)
+    return f"write `to(x, {dtype})`" if dtype is not None else None
+
+
+_NO_NAMESPACES = frozenset({"torch", "nn", "stack", "config", "self", "numpy", "jax", "tf"})
+"""What a name may begin with that has the form of an overload (``namespace.name.overload``) and is none."""
 
 
 def _called_module(view: AdapterView, call: Call) -> Diagnostic:
@@ -108,6 +125,9 @@ def _called_module(view: AdapterView, call: Call) -> Diagnostic:
 
 
 def _suggest_call(name: str, host_only: bool) -> str | None:
+    full = name.removeprefix("torch.").removeprefix("ops.")
+    if not host_only and full != name and find_op(full):
+        return full
     last = name.rpartition(".")[2]
     if last in OTHER_FUNCTION_NAMES:
         return OTHER_FUNCTION_NAMES[last]
@@ -155,10 +175,11 @@ def _misplaced_function(view: AdapterView, place: Place, call: Call, function: F
 
 def _check_op_arguments(view: AdapterView, place: Place, call: Call, op: Op) -> Iterator[Diagnostic]:
     yield from _check_binding(view, call, op)
-    yield from _check_kinds(view, place, call, op.name, op.parameters, _given(op, call))
+    yield from _check_kinds(view, place, call, op.name, op.parameters, given_arguments(op, call))
 
 
-def _given(op: Op, call: Call) -> list[tuple[Parameter, Expression]]:
+def given_arguments(op: Op, call: Call) -> list[tuple[Parameter, Expression]]:
+    """The arguments of a call, each with its parameter; those that fit none are left out."""
     parameters = op.parameters[1:] if is_end_only(op, call) else op.parameters
     pairs = list(zip(parameters, call.args))
     if call.keywords:
@@ -183,7 +204,7 @@ def _check_binding(view: AdapterView, call: Call, op: Op | FunctionSpec) -> Iter
         span = Span(call.args[len(parameters)].span.start, call.args[-1].span.end)
         takes = f"{len(parameters)} argument{'s' if len(parameters) != 1 else ''}"
         message = f"`{op.name}` takes at most {takes}, not {len(call.args) + len(call.keywords)}"
-        yield view.diagnose("SD205", message, span, label=f"the signature is `{op.signature()}`")
+        yield view.diagnose("SD205", message, span, label=_one_list(call, op) or f"the signature is `{op.signature()}`")
     given = {p.name for p in parameters[: len(call.args)]}
     if is_end_only(op, call):
         given = {"end"}
@@ -204,6 +225,21 @@ def _check_binding(view: AdapterView, call: Call, op: Op | FunctionSpec) -> Iter
     if missing and complete:
         message = f"`{op.name}` lacks its argument{'s' if len(missing) > 1 else ''} {' and '.join(missing)}"
         yield view.diagnose("SD205", message, call.function_span, label=f"the signature is `{op.signature()}`")
+
+
+def _one_list(call: Call, op: Op | FunctionSpec) -> str:
+    """What to say of ``permute($x, 0, 2, 1)`` and ``cat($x, $y)``: torch's methods take items where ops take a list."""
+    place = next((place for place, p in enumerate(op.parameters) if p.kind in ("ints", "tensors")), None)
+    if place is None or len(call.args) <= place:
+        return ""
+    parameter, is_last = op.parameters[place], place == len(op.parameters) - 1
+    fitting = ("int", "any") if parameter.kind == "ints" else ("tensor", "any")
+    items = list(takewhile(lambda item: kind_of(item) in fitting, call.args[place:]))
+    if len(items) < 2 or (parameter.kind == "ints" and not is_last):
+        return ""
+    from spyre_dsl.language.printing import show  # only needed when something is wrong
+
+    return f"`{parameter.name}` is one list: `[{', '.join(show(item) for item in items)}]`"
 
 
 _OTHER_NAMES = {

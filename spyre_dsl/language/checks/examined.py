@@ -41,14 +41,20 @@ def _received(source: Source, diagnostics: Sequence[Diagnostic], adapter: Adapte
     return Examined(source, diagnostics, adapter, [unpacked(adapter, rule) for rule in sent])
 
 
-def sound_rules(view: AdapterView, place: int) -> list[RuleTerms]:
+_MEANINGLESS = frozenset({"SD204", "SD205"})
+"""What is said of calls whose arguments do not fit, so that nobody knows what they stand for."""
+
+
+def sound_rules(view: AdapterView, place: int, found: Sequence[Diagnostic]) -> list[RuleTerms]:
     """The rules of a file that could be read in full: from what is left of another, nothing follows.
 
-    Their numbers follow from ``place``, that of the file, so that they are the same whoever counts them: no file has as
-    many rules as it may have bytes.
+    ``found`` is what the checks say of the file: a call whose arguments do not fit stands for nothing, and might pass
+    for anything. The numbers of the rules follow from ``place``, that of the file, so that they are the same whoever
+    counts them: no file has as many rules as it may have bytes.
     """
+    damage = [*view.damage, *(diagnostic.span for diagnostic in found if diagnostic.code in _MEANINGLESS)]
     return [
         RuleTerms(view.adapter, rule.rule, number, whole=not rule.broken)
         for number, rule in enumerate(view.rules, place * MAX_BYTES)
-        if not (view.damage and view.damaged(rule.rule.span))
+        if not any(rule.rule.span.start <= span.start and span.end <= rule.rule.span.end for span in damage)
     ]

@@ -11,7 +11,7 @@ from spyre_dsl.language.checks.division import divides_by_zero
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import GUARD, AdapterView, Place, RuleView
 from spyre_dsl.language.diagnostics import Diagnostic, Related
-from spyre_dsl.language.functions import DTYPES
+from spyre_dsl.language.functions import DTYPES, WORDS
 from spyre_dsl.language.guards import always, satisfiable
 from spyre_dsl.language.kinds import ARTICLES, kind_of
 from spyre_dsl.language.syntax import Compare, Conditional, Expression, Logical, String, Unary
@@ -58,7 +58,9 @@ def _check_rule(view: AdapterView, rule: RuleView) -> Iterator[Diagnostic]:
 def _can_be_judged(place: Place) -> bool:
     """Whether a guard has a value, which is true or false."""
     wrong = (_not_truths(place), _not_comparable(place))
-    return not place.broken and not divides_by_zero(place) and all(next(found, None) is None for found in wrong)
+    defined = all(name.name in WORDS for name in place.bare_names)  # a guard has no other names in reach
+    sound = defined and not place.broken and not divides_by_zero(place)
+    return sound and all(next(found, None) is None for found in wrong)
 
 
 @file_check("SD206")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from spyre_dsl.language.adapter import ConfigRewrite, Rule
+from spyre_dsl.language.checks.attributes import is_private
 from spyre_dsl.language.checks.facts import place_of
-from spyre_dsl.language.checks.names import is_private
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView
 from spyre_dsl.language.diagnostics import Diagnostic
@@ -35,12 +35,9 @@ def _check_class(view: AdapterView, glob: str, span: Span) -> Iterator[Diagnosti
         return  # a class of another package is not ours to judge
     bare = glob.rpartition(".")[2].strip("*")
     near = nearest(bare, sorted({name.rpartition(".")[2] for name in classes})) if bare else None
-    suggestion = _as_glob(glob, near, classes) if near else None
-    label = (
-        f"did you mean `{suggestion}`?"
-        if suggestion
-        else "no class of the installed transformers or torch has this name"
-    )
+    meant = _as_glob(glob, near, classes) if near else None
+    label = f"did you mean `{meant}`?" if meant else "no class of the installed transformers or torch has this name"
+    suggestion = f'"{meant}"' if meant and meant.startswith("*") else meant  # a star without quotes is YAML's own
     yield view.diagnose("SD213", f"unknown module class `{glob}`", span, label=label, suggestion=suggestion)
 
 
@@ -69,7 +66,7 @@ def check_config_keys(view: AdapterView) -> Iterator[Diagnostic]:
         for place in rule.places:
             for attribute in place.attributes:
                 if attribute.root == "config" and not is_private(attribute.path):
-                    yield from _check_key(view, ".".join(attribute.path), attribute.span, model_types)
+                    yield from _check_key(view, ".".join(attribute.path), attribute.span, model_types, "config.")
 
 
 def _model_types(rule: Rule) -> tuple[str, ...]:
@@ -79,7 +76,9 @@ def _model_types(rule: Rule) -> tuple[str, ...]:
     return ()
 
 
-def _check_key(view: AdapterView, key: str, span: Span, model_types: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _check_key(
+    view: AdapterView, key: str, span: Span, model_types: tuple[str, ...], prefix: str = ""
+) -> Iterator[Diagnostic]:
     keys = config_keys()
     known = [keys.by_model_type[name] for name in model_types if name in keys.by_model_type]
     reach = frozenset[str]().union(*known) if known and "." not in key else keys.all
@@ -87,7 +86,7 @@ def _check_key(view: AdapterView, key: str, span: Span, model_types: tuple[str, 
     if wrong is None:
         return
     near = nearest(wrong, sorted(reach))
-    suggestion = ".".join(near if part == wrong else part for part in key.split(".")) if near else None
+    suggestion = prefix + ".".join(near if part == wrong else part for part in key.split(".")) if near else None
     whose = f" of {', '.join(model_types)}" if known and "." not in key else ""
     label = f"did you mean `{suggestion}`?" if suggestion else "no config of the installed transformers has it"
     yield view.diagnose("SD214", f"unknown config key `{key}`{whose}", span, label=label, suggestion=suggestion)

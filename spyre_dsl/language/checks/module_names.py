@@ -16,10 +16,10 @@ from spyre_dsl.language.adapter import (
     ForwardRewrite,
     ParametersRewrite,
 )  # fmt: skip
-from spyre_dsl.language.checks.names import WORDS
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView, RuleView
 from spyre_dsl.language.diagnostics import Diagnostic
+from spyre_dsl.language.functions import WORDS
 from spyre_dsl.language.installed_members import (
     assigned_elsewhere,
     attributes,

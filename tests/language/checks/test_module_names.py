@@ -220,7 +220,7 @@ class TestNames:
     )
     def test_in_a_rule_that_names_no_module_self_may_be_any(self, where: str, wanted: list[str]) -> None:
         assert said("", rewrite="op: $x", match=f"op: exp($x), where: {where}") == wanted
-        assert said("", rewrite="place: host", match=f"path: encoder.layer.*, where: {where}") == wanted
+        assert said("", rewrite="attributes: {scale: 1}", match=f"path: encoder.layer.*, where: {where}") == wanted
 
 
 def test_the_methods_and_values_of_every_module_are_those_of_torch() -> None:
