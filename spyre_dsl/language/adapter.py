@@ -118,7 +118,7 @@ class ConfigRewrite:
 
 @record
 class PlaceRewrite:
-    """``place: host``: run the matched ops on the CPU, visibly."""
+    """``place: host``: run the matched ops, or all of the matched module, on the CPU, visibly."""
 
     where: str = "host"
     span: Span = _span()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spyre_dsl.language.adapter import Adapter, OpRewrite, PlaceRewrite, Rule, UseRewrite
+from spyre_dsl.language.adapter import Adapter, OpRewrite, PlaceRewrite, Rule
 from spyre_dsl.language.lazy import lazy
 from spyre_dsl.language.records import record
 from spyre_dsl.language.syntax import Broken, walk
@@ -34,7 +34,7 @@ class RuleTerms:
     @lazy
     def usable(self) -> bool:
         """Whether the rule replaces ops and could be read in full."""
-        if self.rule.match.op is None or not isinstance(self.rule.rewrite, (OpRewrite, PlaceRewrite, UseRewrite)):
+        if self.rule.match.op is None or not isinstance(self.rule.rewrite, (OpRewrite, PlaceRewrite)):
             return False
         return (self.whole or self._parsed()) and isinstance(self.pattern, App)
 

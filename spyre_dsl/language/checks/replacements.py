@@ -11,18 +11,13 @@ from spyre_dsl.language.adapter import (
     ForwardRewrite,
     OpRewrite,
     ParametersRewrite,
-    PlaceRewrite,
     Rewrite,
-    Rule,
     UseRewrite,
 )  # fmt: skip
 from spyre_dsl.language.checks.facts import place_of
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView
 from spyre_dsl.language.diagnostics import Diagnostic, Related
-
-OF_OPS: Final[dict[type[Rewrite], str]] = {OpRewrite: "op", PlaceRewrite: "place"}
-"""Rewrites of what a pattern matches, by their keys."""
 
 OF_MODULES: Final[dict[type[Rewrite], str]] = {
     ForwardRewrite: "forward", ParametersRewrite: "parameters", AttributesRewrite: "attributes",
@@ -33,21 +28,19 @@ OF_MODULES: Final[dict[type[Rewrite], str]] = {
 
 @file_check("SD105", "SD106")
 def check_replacements(view: AdapterView) -> Iterator[Diagnostic]:
-    """A rewrite of ops has a pattern, one of modules has none; what could not be read may be of either kind."""
+    """A rewrite of ops has a pattern, one of modules has none; what could not be read may be of either kind.
+
+    Ops and modules alike are placed on the host.
+    """
     for rule in view.adapter.rules:
-        of_ops, of_modules = OF_OPS.get(type(rule.rewrite)), OF_MODULES.get(type(rule.rewrite))
-        if rule.match.op is None and of_ops and not view.damaged(rule.match.span):
-            yield _lacks_pattern(view, rule, of_ops)
-        elif rule.match.op is not None and of_modules and not view.damaged(rule.rewrite.span):
-            span = place_of(view, of_modules, rule.rewrite.span)
-            message = f"`{of_modules}` changes a whole module, and `match.op` matches ops of the graph"
+        key, pattern = OF_MODULES.get(type(rule.rewrite)), rule.match.op
+        if pattern is None and isinstance(rule.rewrite, OpRewrite) and not view.damaged(rule.match.span):
+            message = "`op` takes the place of what a pattern matches, and the match has no `op`"
+            span = place_of(view, "op", rule.rewrite.span)
+            yield view.diagnose("SD106", message, span, label="add a pattern, `op: ...`, under `match`")
+        elif pattern is not None and key is not None and not view.damaged(rule.rewrite.span):
+            message = f"`{key}` changes a whole module, and `match.op` matches ops of the graph"
             label = "match the `module` by its class, or its `path`, and drop `match.op`"
-            related = (Related("the pattern", view.source, rule.match.op.span),)
+            related = (Related("the pattern", view.source, pattern.span),)
+            span = place_of(view, key, rule.rewrite.span)
             yield view.diagnose("SD105", message, span, label=label, related=related)
-
-
-def _lacks_pattern(view: AdapterView, rule: Rule, key: str) -> Diagnostic:
-    what = "runs what a pattern matches on the host" if key == "place" else "takes the place of what a pattern matches"
-    message = f"`{key}` {what}, and the match has no `op`"
-    label = "add a pattern, `op: ...`, under `match`"
-    return view.diagnose("SD106", message, place_of(view, key, rule.rewrite.span), label=label)

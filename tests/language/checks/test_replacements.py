@@ -8,7 +8,6 @@ from spyre_dsl.language.checks import check
 from spyre_dsl.language.loader import load_text
 
 HEAD = "adapter: a\nsummary: s\ngap: {kind: layout, evidence: [S5]}\nrules:\n"
-OF_OPS = ("op: relu(self.weight)", "place: host")
 OF_MODULES = (
     "forward: return x", "parameters: {weight: self.weight * 2}", "attributes: {scale: 2}",
     "config: {use_cache: false}", "{use: linear-in-column-blocks, arguments: {parts: 4}}",
@@ -22,12 +21,16 @@ def found(match: str, rewrite: str) -> list[tuple[str, str]]:
     return [(entry.code, text[entry.span.start : entry.span.end]) for entry in errors]
 
 
-@pytest.mark.parametrize("rewrite", OF_OPS)
-def test_a_rewrite_of_ops_needs_a_pattern(rewrite: str) -> None:
-    key = rewrite.partition(":")[0]
-    assert found('module: "*RMSNorm"', rewrite) == [("SD106", key)]
-    assert found("path: encoder", rewrite) == [("SD106", key)]
+def test_a_rewrite_of_ops_needs_a_pattern() -> None:
+    rewrite = "op: relu(self.weight)"
+    assert found('module: "*RMSNorm"', rewrite) == [("SD106", "op")]
+    assert found("path: encoder", rewrite) == [("SD106", "op")]
     assert found("op: exp(_)", rewrite) == []
+
+
+@pytest.mark.parametrize("match", ["op: exp(_)", 'module: "*RMSNorm"', "path: encoder"])
+def test_ops_and_modules_are_placed_on_the_host(match: str) -> None:
+    assert found(match, "place: host") == []
 
 
 @pytest.mark.parametrize("rewrite", OF_MODULES)
@@ -44,7 +47,7 @@ def test_captures_of_a_rule_without_a_pattern_are_no_further_mistake() -> None:
 
 @pytest.mark.parametrize("match", ["opp: exp($x)", 'op: ""', "op: [exp($x)]"])
 def test_a_pattern_that_could_not_be_read_may_have_been_one(match: str) -> None:
-    assert "SD106" not in [code for code, _ in found(match, "place: host")]
+    assert "SD106" not in [code for code, _ in found(match, "op: relu(self.weight)")]
 
 
 def test_a_rewrite_that_could_not_be_read_may_be_of_another_kind() -> None:
