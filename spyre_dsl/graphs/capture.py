@@ -12,7 +12,7 @@ import torch
 from torch.export import ExportedProgram
 
 from spyre_dsl.graphs.canonical import canonicalize
-from spyre_dsl.graphs.mutation import writes_in_place
+from spyre_dsl.graphs.functional import without_own_writes
 from spyre_dsl.graphs.node import CanonicalGraph
 from spyre_dsl.graphs.transformers_support import dynamic_shapes, exportable
 from spyre_dsl.language.diagnostics import SpyreDslError
@@ -49,8 +49,8 @@ def capture(
     """Exports ``model`` with all dimensions of its tensor inputs open, and canonicalizes the graph.
 
     Weights are not copied and may be on the meta device. The model is put back as it was: in evaluation mode or not,
-    with the hooks it had. With ``functional`` a graph that writes in place is made functional (only then, because that
-    traces it a second time).
+    with the hooks it had. With ``functional`` a graph that writes in place is made functional (by tracing it a second
+    time only if it has to be).
 
     Raises CaptureError if torch cannot export the model with these inputs, and for TorchScript; what the product's own
     code raises inside the model (a rule's forward) comes through as it is.
@@ -63,7 +63,7 @@ def capture(
         stack.enter_context(exportable(model))
         stack.enter_context(_recording(model, calls))
         program = _export(model, args, inputs)
-        if functional and any(writes_in_place(node) for node in program.graph.nodes):
+        if functional and not without_own_writes(program):
             program = program.run_decompositions({})
     return Capture(model, program, canonicalize(program), calls)
 

@@ -27,7 +27,7 @@ class Mutations:
 
     def alias(self, fx: torch.fx.Node, binding: Binding) -> None:
         """Records that ``fx`` may be a view of its aliased arguments."""
-        if self.possible and _returns_alias(fx):
+        if self.possible and may_alias(fx):
             for position in binding.aliased:
                 self.alias_of(fx, binding.raw(position, fx.args, fx.kwargs))
 
@@ -72,5 +72,6 @@ def writes_in_place(fx: torch.fx.Node) -> bool:
     )
 
 
-def _returns_alias(fx: torch.fx.Node) -> bool:
+def may_alias(fx: torch.fx.Node) -> bool:
+    """Whether this call of an overload may give something that shares memory with an argument, as its schema has it."""
     return any(returned.alias_info is not None for returned in fx.target._schema.returns)  # type: ignore[union-attr]

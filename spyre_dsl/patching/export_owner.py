@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
+from spyre_dsl.graphs.functional import without_own_writes
 from spyre_dsl.graphs.mutation import writes_in_place
 from spyre_dsl.graphs.provenance import moved_path, own_frames
 from spyre_dsl.graphs.transformers_support import exportable
@@ -130,8 +131,10 @@ def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedP
 
     Writes to inputs and buffers (a static cache) stay as they are: they are part of what the forward does.
     """
+    if without_own_writes(program):
+        return program
     writes = [node for node in program.graph.nodes if writes_in_place(node)]
-    if not writes or any(_base(node.args[0]).op == "placeholder" for node in writes):
+    if any(_base(node.args[0]).op == "placeholder" for node in writes):
         return program
     functional = program.run_decompositions({})
     written = [spec for spec in functional.graph_signature.output_specs if spec.kind is not OutputKind.USER_OUTPUT]
