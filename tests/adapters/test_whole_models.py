@@ -17,6 +17,7 @@ from transformers import (
     Gemma3TextConfig,
     GPT2Config,
     ModernBertConfig,
+    MPNetConfig,
     PretrainedConfig,
     Qwen3Config,
     XLMRobertaConfig,
@@ -66,6 +67,14 @@ CASES = {
         False,
         {"token-types-at-positions": 1, "pad-to-stick": 1, "pad-the-projection": 3, "widen-the-output-projection": 1,
          "boolean-to-finite": 1, "mask-on-host": 1},
+    ),
+    # The epsilon is that of its published checkpoints; that of the config class is zero in the device's 16 bits (N7).
+    "mpnet with heads of 32": Case(
+        MPNetConfig(hidden_size=128, num_hidden_layers=2, num_attention_heads=4, intermediate_size=192,
+                    layer_norm_eps=1e-5, **TOKENS),
+        False,
+        {"running-count": 1, "bias-of-buckets": 1, "additive-mask-on-host": 1,
+         "pad-spelt-out-attention-with-positions": 2, "pad-the-projection": 6, "widen-the-output-projection": 2},
     ),
     "modernbert": Case(
         ModernBertConfig(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, intermediate_size=192,
