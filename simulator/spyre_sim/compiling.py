@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from . import context_memory  # noqa: F401  (registers its finders)
+from . import context_memory, context_values  # noqa: F401  (they register their finders)
 from .bundles import bundle
 from .capture import Captured, capture, flat_inputs, require_apart_inputs
 from .context import mark_in_context

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
-from .cost.division import core_split
+import torch
+
+from .cost.op_division import divided
+from .cost.residency import resident_buffers
 from .graph import DeviceOp, Program, Value
+from .ranges import Ranges
 from .stacks import Stack
 
 Finder = Callable[["Surroundings"], Iterator[DeviceOp]]
 
 FINDERS: dict[str, Finder] = {}
-SCRATCHPAD_PRODUCERS = frozenset("max sum exp sub mul mean add rsqrt".split())  # what may stay in LX (Q8)
+CUTS = ("aten.slice", "aten.narrow", "aten.split", "aten.chunk")
+PRIME = 1009  # its powers tell dims apart by their strides
 
 
 def in_context(identifier: str) -> Callable[[Finder], Finder]:
@@ -55,6 +61,20 @@ class Surroundings:
                 self.readers.setdefault(id(value), []).append(op)
         self.returned = {id(item) for item in (*program.outputs, *(value for value, _ in program.writes))}
 
+    @cached_property
+    def ranges(self) -> Ranges:
+        """What numbers a value can hold."""
+        return Ranges(self.program)
+
+    @cached_property
+    def _resident(self) -> frozenset[int]:
+        return resident_buffers(self.program, self.stack)
+
+    def in_scratchpad(self, value: Any) -> bool:
+        """Is the value, or the buffer that it is a view of, kept in the scratchpad (Q8)?"""
+        maker, _ = self.chain(value)
+        return maker is not None and id(maker.output) in self._resident
+
     def kernels(self, *names: str) -> Iterator[DeviceOp]:
         """The kernels of these names, or all."""
         return (op for op in self.program.ops if op.is_kernel and (not names or op.kernel in names))
@@ -86,16 +106,22 @@ def pool_reuse(around: Surroundings) -> Iterator[DeviceOp]:
     """The pool frees an intermediate after its first reader; a later one finds what was written since.
 
     The report says "pool address reuse"; that it happens to the second reader, by a result of the same shape, is the
-    simplest form of it.
+    simplest form of it. What stays in the scratchpad is not in the pool (Q7), and a stack may have none.
     """
+    if not around.stack.constants.hbm_pool:
+        return
     for op in around.kernels():
         for position, value in enumerate(op.inputs):
-            if isinstance(value, Value) and around.is_intermediate(value):
+            if isinstance(value, Value) and _in_pool(around, value):
                 other = _written_since(around, value, op)
                 if other is not None:
                     op.inputs = (*op.inputs[:position], other, *op.inputs[position + 1 :])
                     yield op
                     break
+
+
+def _in_pool(around: Surroundings, value: Value) -> bool:
+    return around.is_intermediate(value) and not around.in_scratchpad(value)
 
 
 def _written_since(around: Surroundings, value: Value, reader: DeviceOp) -> Value | None:
@@ -109,7 +135,7 @@ def _written_since(around: Surroundings, value: Value, reader: DeviceOp) -> Valu
             op.output
             for op in between
             if op.is_kernel and op.bundle == reader.bundle and op.output.shape == value.shape
-            and op.output.format is value.format and id(op.output) not in around.returned
+            and op.output.format is value.format and _in_pool(around, op.output)
         ),
         None,
     )  # fmt: skip
@@ -125,26 +151,38 @@ def transposed_into_attention(around: Surroundings) -> Iterator[DeviceOp]:
 
 @in_context("S13")
 def heads_of_many_tokens(around: Surroundings) -> Iterator[DeviceOp]:
-    """x.view(B, S, H, D).transpose(1, 2) of 64 tokens or more, read in the graph that made x."""
+    """x.view(B, S, H, D).transpose(1, 2) of 64 tokens or more, read in the bundle that made x."""
     for op in around.kernels():
-        value = op.inputs[0] if op.inputs else None
-        views = around.made_here(value, op.bundle)
-        if isinstance(value, Value) and _is_transposed(views) and value.shape[2] >= 64 and value.shape[1] > 1:
+        found = [
+            position
+            for position, value in enumerate(op.inputs)
+            if isinstance(value, Value) and _is_transposed(around.made_here(value, op.bundle))
+            and value.shape[2] >= 64 and value.shape[1] > 1
+        ]  # fmt: skip
+        if found:
+            op.attributes["heads_at"] = tuple(found)
             yield op
 
 
 def _is_transposed(views: list[DeviceOp] | None) -> bool:
-    """Do the views end in transpose(1, 2) of four dims?"""
-    if not views:
-        return False
-    last = views[-1]
-    return "aten.transpose" in str(last.attributes["target"]) and _dims(last, 4) == (1, 2)
+    """Do the views end in transpose(1, 2) of four dims, however it is spelled?"""
+    return permutation(views[-1]) == (0, 2, 1, 3) if views else False
 
 
-def _dims(op: DeviceOp, rank: int) -> tuple[int, ...]:
-    if len(op.output.shape) != rank:
-        return ()
-    return tuple(sorted(dim % rank for dim in op.attributes["args"]))
+def permutation(view: DeviceOp) -> tuple[int, ...] | None:
+    """The order in which a view has the dims of what it looks at; None for one that does more than reorder them."""
+    source = view.inputs[0]
+    strides = [PRIME ** (dim + 1) for dim in range(len(source.shape))]
+    marked = torch.empty_strided(source.shape, strides, dtype=torch.bool, device="meta")
+    try:
+        seen = view.attributes["target"](marked, *view.attributes["args"])
+    except RuntimeError:  # a reshape, which strides like these do not allow
+        return None
+    if not isinstance(seen, torch.Tensor) or seen.storage_offset() or not set(seen.stride()) <= set(strides):
+        return None
+    order = tuple(strides.index(stride) for stride in seen.stride())
+    whole = sorted(order) == list(range(len(source.shape)))
+    return order if whole and tuple(seen.shape) == tuple(source.shape[dim] for dim in order) else None
 
 
 @in_context("S16")
@@ -164,13 +202,21 @@ def single_token_block(around: Surroundings) -> Iterator[DeviceOp]:
 
 @in_context("S17")
 def rotary_table_in_the_graph(around: Surroundings) -> Iterator[DeviceOp]:
-    """cos and sin of positions times frequencies, where the product was computed on the device."""
+    """cos and sin of positions times frequencies, an outer product that was computed on the device."""
     for op in around.program.ops:
         name = op.site.op.removeprefix("aten.")
         if name in ("cos", "sin") and op.kernel in ("host", "cos", "sin") and len(op.output.shape) >= 2:
             maker = _behind(around, next(iter(op.values()), None))
-            if maker is not None and maker.kernel in ("batchmatmul", "mul"):
+            if maker is not None and _is_outer_product(maker):
                 yield op
+
+
+def _is_outer_product(op: DeviceOp) -> bool:
+    """Does each operand run along dims of the result that the other one does not?"""
+    if op.kernel == "batchmatmul":
+        return bool(op.inputs[0].shape[-1] == 1)
+    tensors = [item for item in op.inputs if isinstance(item, Value)]
+    return op.kernel == "mul" and len(tensors) == 2 and all(item.numel < op.output.numel for item in tensors)
 
 
 def _behind(around: Surroundings, value: Value | None) -> DeviceOp | None:
@@ -185,33 +231,19 @@ def _behind(around: Surroundings, value: Value | None) -> DeviceOp | None:
 def coprime_sticks(around: Surroundings) -> Iterator[DeviceOp]:
     """Two operands in the scratchpad whose stick dim is cut into a number of parts that shares no factor with it."""
     for op in around.kernels("add", "sub", "mul", "realdiv", "maximum", "minimum"):
-        width = op.output.shape[-1] if op.output.shape else 1
-        parts = _stick_parts(op.output.shape, around.stack)
-        if parts > 1 and math.gcd(width, parts) == 1 and all(_in_scratchpad(around, op, item) for item in op.inputs):
+        if not op.output.shape or not all(_lies_beside(around, op, item) for item in op.inputs):
+            continue
+        last = len(op.output.shape) - 1
+        parts = divided(op, around.stack).splits.get(f"d{last}", 1)
+        if parts > 1 and math.gcd(op.output.shape[last], parts) == 1:
             yield op
 
 
-def _stick_parts(shape: tuple[int, ...], stack: Stack) -> int:
-    """Into how many parts the cores cut the stick dim: the longer dims are cut first (W5)."""
-    if not shape:
-        return 1
-    sticks = math.ceil(shape[-1] / stack.stick)
-    left = int(stack.constants.cores)
-    for size in sorted((size for size in shape[:-1] if size > sticks), reverse=True):
-        left //= core_split(size, left)
-    return core_split(sticks, left)
-
-
-def _in_scratchpad(around: Surroundings, op: DeviceOp, value: Any) -> bool:
-    maker = around.makers.get(id(value))
-    return (
-        isinstance(value, Value)
-        and around.is_intermediate(value)
-        and maker is not None
-        and maker.kernel in SCRATCHPAD_PRODUCERS
-        and maker.bundle == op.bundle
-        and value.shape == op.output.shape
-    )
+def _lies_beside(around: Surroundings, op: DeviceOp, item: Any) -> bool:
+    """Is the operand in the scratchpad, as large as the result, and of the same bundle?"""
+    maker, _ = around.chain(item)
+    beside = maker is not None and maker.bundle == op.bundle and item.shape == op.output.shape
+    return beside and around.in_scratchpad(item)
 
 
 @in_context("S31")
@@ -250,7 +282,7 @@ def one_query_row(around: Surroundings) -> Iterator[DeviceOp]:
 
 @in_context("S33")
 def slice_of_transposed(around: Surroundings) -> Iterator[DeviceOp]:
-    """A slice with an offset of a transposed 4-D view of what was made in the same graph."""
+    """A slice with an offset of a 4-D view, its dims in another order, of what was made in the same graph."""
     for op in around.kernels():
         for position, value in enumerate(op.inputs):
             if isinstance(value, Value) and _is_slice_of_transposed(around.made_here(value)):
@@ -262,12 +294,8 @@ def slice_of_transposed(around: Surroundings) -> Iterator[DeviceOp]:
 def _is_slice_of_transposed(views: list[DeviceOp] | None) -> bool:
     if not views or len(views) < 2 or len(views[-1].output.shape) != 4:
         return False
-    cut, before = views[-1], views[:-1]
-    names = ("aten.slice", "aten.narrow", "aten.split", "aten.chunk")
-    if not str(cut.attributes["target"]).startswith(names) or not _is_transposed(before):
+    cut, before = views[-1], views[-2]
+    if not str(cut.attributes["target"]).startswith(CUTS) or permutation(before) in (None, (0, 1, 2, 3)):
         return False
     inner, outer = cut.output.layout, cut.inputs[0].layout
     return inner is not None and outer is not None and inner.offset != outer.offset
-
-
-__all__ = ["FINDERS", "Surroundings", "mark_in_context"]

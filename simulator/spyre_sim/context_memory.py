@@ -9,34 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .context import SCRATCHPAD_PRODUCERS, Surroundings, in_context
-from .cost.extent import device_bytes
-from .cost.residency import OTHER_READERS
+from .context import CUTS, Surroundings, in_context
+from .cost.residency import OTHER_READERS, placements
 from .graph import DeviceOp, Format, Value
 
 SAFE_LX_BYTES = 1_625_344  # 1587.25 KB: what lies beyond is the backend's, though the planner gives it away
 REPORTED_LX_BYTES = 1_638_400  # 1600 KB: the use from which corruption was reported
+COPIES = ("identity", "copy", "restickify")
+PLACED_THOUGH_READ_ACROSS = OTHER_READERS - {"restickify"}  # what kept a buffer out of the scratchpad with S24
 
 
 @in_context("S22")
 def scratchpad_overlap(around: Surroundings) -> Iterator[DeviceOp]:
     """An intermediate whose place in a core's scratchpad runs past 1587.25 KB, in a plan of 1600 KB or more."""
-    cores = int(around.stack.constants.cores)
-    limit = int(around.stack.constants.lx_frontend_bytes)
-    order = {id(op): position for position, op in enumerate(around.program.ops)}
-    placed: list[tuple[int, int]] = []  # last use, bytes a core
-    for op in around.kernels(*SCRATCHPAD_PRODUCERS):
-        readers = around.readers.get(id(op.output), [])
-        inside = bool(readers) and all(reader.is_kernel and reader.kernel not in OTHER_READERS for reader in readers)
-        if not inside or not around.is_intermediate(op.output):
-            continue
-        below = sum(size for last, size in placed if last >= order[id(op)])
-        own = -(-device_bytes(op.output) // cores)
-        if below + own > limit:
-            continue  # it does not fit and stays outside
-        placed.append((max(order[id(reader)] for reader in readers), own))
-        if below + own >= REPORTED_LX_BYTES:
-            op.attributes["lost_share"] = min((below + own - SAFE_LX_BYTES) / own, 1.0)
+    for placed in placements(around.program, around.stack):
+        if placed.end >= REPORTED_LX_BYTES:
+            op = around.program.ops[placed.first]
+            op.attributes["lost_share"] = min((placed.end - SAFE_LX_BYTES) / placed.bytes_per_core, 1.0)
             yield op
 
 
@@ -46,9 +35,11 @@ def scratchpad_read_transposed(around: Surroundings) -> Iterator[DeviceOp]:
 
     Operands of matmuls are never there (Q8), so a restickify in front of one is right.
     """
+    placed = placements(around.program, around.stack, other_readers=PLACED_THOUGH_READ_ACROSS)
+    resident = {place.buffer for place in placed}
     for op in around.kernels("restickify"):
         maker, _ = around.chain(op.inputs[0])
-        held = maker is not None and maker.kernel in SCRATCHPAD_PRODUCERS and maker.bundle == op.bundle
+        held = maker is not None and id(maker.output) in resident and maker.bundle == op.bundle
         readers = around.readers.get(id(op.output), [])
         if held and not any("matmul" in reader.kernel or reader.kernel == "flash" for reader in readers):
             yield op
@@ -107,17 +98,46 @@ def _prefix_of(around: Surroundings, source: Value, axis: int) -> Value | None:
 
 @in_context("S65")
 def narrowed_operand(around: Surroundings) -> Iterator[DeviceOp]:
-    """A matmul over a view that starts inside its buffer: the offset is ignored."""
-    for op in around.kernels("batchmatmul"):
-        narrowed = [position for position, value in enumerate(op.inputs) if _starts_inside(value)]
-        if narrowed:
+    """A batched matmul over a part of the sequence that does not start at its beginning: the offset is ignored.
+
+    A copy on the way copies the same wrong words. Other offsets, as of parts of a fused projection, are kept (T63).
+    """
+    for op in around.kernels("batchmatmul", *COPIES):
+        narrowed = [position for position, value in enumerate(op.inputs) if _is_later_part(around, value)]
+        if narrowed and (op.kernel not in COPIES or _feeds_a_product(around, op.output)):
             op.attributes["narrowed"] = tuple(narrowed)
             yield op
 
 
-def _starts_inside(value: Any) -> bool:
-    layout = value.layout if isinstance(value, Value) else None
-    return layout is not None and layout.offset > 0
+def _feeds_a_product(around: Surroundings, value: Value) -> bool:
+    """Does a matmul read the value, a view of it or a copy?"""
+    return any(
+        op.kernel == "batchmatmul" or (op.kernel in ("view", *COPIES) and _feeds_a_product(around, op.output))
+        for op in around.readers.get(id(value), [])
+    )
+
+
+def _is_later_part(around: Surroundings, value: Value) -> bool:
+    """Is it cut with an offset along a dim, not the one along the stick, that is one of its matrices'?"""
+    if value.layout is None or len(value.shape) < 3:
+        return False
+    of_matrices = value.layout.stride[-2:]
+    return any(stride in of_matrices for stride in _cut_strides(around.chain(value)[1]))
+
+
+def _cut_strides(views: list[DeviceOp]) -> Iterator[int]:
+    """The strides of the dims that views cut with an offset, those along the stick left out."""
+    for view in views:
+        before, after = view.inputs[0].layout, view.output.layout
+        if before is None or after is None or not str(view.attributes["target"]).startswith(CUTS):
+            continue
+        shorter = (
+            stride
+            for whole, part, stride in zip(before.size, after.size, before.stride, strict=True)
+            if part < whole and stride != before.step
+        )
+        if after.offset > before.offset:
+            yield from shorter
 
 
 @in_context("S66")
@@ -133,15 +153,37 @@ def write_without_offset(around: Surroundings) -> Iterator[DeviceOp]:
 
 @in_context("S12")
 def norm_of_a_view(around: Surroundings) -> Iterator[DeviceOp]:
-    """rms_norm of a transposed 4-D view: its kernels read [B, S, H, D] for [B, H, S, D], with or without company."""
-    for op in around.kernels("mul"):
-        value = op.inputs[0]
-        if op.site.op != "aten.rms_norm" or not isinstance(value, Value) or value.layout is None:
+    """rms_norm of a transposed 4-D view, as an op or spelled out (A25): what reads the view takes it for [B, H, S, D].
+
+    With or without company.
+    """
+    for square in around.kernels("mul"):
+        value = square.inputs[0]
+        if value is not square.inputs[1] or not _is_transposed_in_memory(value):
             continue
-        sizes, strides = value.shape, value.layout.stride
-        if len(sizes) == 4 and min(sizes[1:3]) > 1 and strides[1] < strides[2]:
-            op.attributes["views"] = tuple(i for i, item in enumerate(op.inputs) if item is value)
-            yield op
+        scale = _scale_of_a_norm(around, square)
+        for op in (square, *around.readers[id(value)]) if scale is not None else ():
+            if op is square or (op.kernel == "mul" and scale in op.inputs):
+                op.attributes["views"] = tuple(i for i, item in enumerate(op.inputs) if item is value)
+                yield op
+
+
+def _is_transposed_in_memory(value: Any) -> bool:
+    layout = value.layout if isinstance(value, Value) else None
+    if layout is None or len(value.shape) != 4:
+        return False
+    return min(value.shape[1:3]) > 1 and layout.stride[1] < layout.stride[2]
+
+
+def _scale_of_a_norm(around: Surroundings, square: DeviceOp) -> Value | None:
+    """rsqrt(mean(x * x) + eps) of this x * x, if that is what becomes of it."""
+    value = square.output
+    for name in ("mean", "add", "rsqrt"):
+        reader = next((op for op in around.readers.get(id(value), []) if op.kernel == name), None)
+        if reader is None:
+            return None
+        value = reader.output
+    return value
 
 
 @in_context("S7")
@@ -157,16 +199,12 @@ def rotated_into_attention(around: Surroundings) -> Iterator[DeviceOp]:
 
 
 def _is_rotation(around: Surroundings, op: DeviceOp, value: Value) -> bool:
+    """a * cos + b * sin, or the sum of such products over a dim of two (T2)."""
     maker, _ = around.chain(value)
-    if maker is None or maker.kernel != "add" or maker.bundle != op.bundle:
+    if maker is None or maker.bundle != op.bundle:
+        return False
+    pairs = maker.kernel == "sum" and maker.inputs[0].shape[maker.attributes["dims"][0]] == 2
+    if maker.kernel != "add" and not pairs:
         return False
     parts = [around.chain(item)[0] for item in maker.inputs]
     return all(part is not None and part.kernel == "mul" and part.bundle == op.bundle for part in parts)
-
-
-@in_context("S61")
-def infinities_added(around: Surroundings) -> Iterator[DeviceOp]:
-    """Two tensors of bfloat16 added, such as masks: infinity and not-a-number are one word without a sign (N2)."""
-    for op in around.kernels("add"):
-        if op.output.dtype == "bfloat16" and all(isinstance(item, Value) for item in op.inputs):
-            yield op

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 MODELLED: Mapping[str, str] = MappingProxyType(
     {
-        "S1": "flash attention, a tile of keys that is masked throughout: its maximum is the magnitude +3.35e7",
+        "S1": "flash attention, a first tile of keys masked by -inf: its maximum is the magnitude +3.35e7",
         "S4": "the pool frees an intermediate after its first reader: the next finds a later result of the same shape",
         "S5": "cat([-x[h:], x[:h]]) at whole sticks in one graph: the negated half reads the first half",
         "S6": "q, k, v transposed in the graph of a fused attention: [B, S, H, E] read as [B, H, S, E]",
@@ -30,10 +30,10 @@ MODELLED: Mapping[str, str] = MappingProxyType(
         "S22": "an intermediate past 1587.25 KB of a core's scratchpad: the end of each core's part is zero",
         "S24": "a restickify of what the bundle left in the scratchpad: it is read in memory order",
         "S25": "two scratchpad operands, the stick dim cut coprime: beyond the first stick its values come again",
-        "S30": "[1, M, K] @ [1, K, N] with the right side from outside: every row reads row 0",
+        "S30": "[1, M, K] @ [1, K, N], the right side a graph input or its expand: every row reads row 0",
         "S31": "attention, reshape, linear, heads of several sticks: the contraction runs [stick, head, lane]",
         "S32": "fused attention of one query row, heads inside: one element in twenty is the next head's",
-        "S33": "a slice with an offset of a transposed 4-D view of a result: the offset is dropped",
+        "S33": "a slice with an offset of a 4-D view of a result, its dims reordered: the offset is dropped",
         "S34": "a result of one token with its sticks along another dim: read back as if in the default layout",
         "S37": "dl16tofp32 of rows whose float32 sticks are no pairs: the last is 16 even elements, then zero (N49)",
         "S39": "int64 to int32 on the device: 0xAAAAAAAA everywhere",
@@ -42,16 +42,16 @@ MODELLED: Mapping[str, str] = MappingProxyType(
         "S42": "dst[a:b] = src[:n] after such a write of another length: all of src is written",
         "S43": "torch.compile, a size or int that changes: what the first call had is used again",
         "S44": "float32 add: the second half of every 64 elements is not computed (zero here)",
-        "S46": "a sum over the stick of more than one stick: zero beyond index 63 of the result",
+        "S46": "a sum over more than one stick that drops its dim: zero beyond index 63 of the result",
         "S48": "sum and mean over all five dims of a rank-5 tensor: wrong by a factor (two here)",
-        "S50": "float32 mean with keepdim: of every second row every second stick (which is not published)",
+        "S50": "float32 mean of rows with keepdim: of every second row every second stick (which is not published)",
         "S51": "x ** 3: exp(3 log|x|), the sign is lost",
         "S52": "topk(largest=False): returns the largest",
         "S53": "topk's indices are numbers of dtype float16, exact up to 1024, and nothing takes them for an index",
         "S55": "flip(0) at rank 2 or more: the last slice everywhere",
         "S58": "indexing with a 0-d index: row 0",
-        "S61": "two infinities of bfloat16 added: not-a-number",
-        "S65": "a matmul over a narrowed view: read from the start of its buffer",
+        "S61": "two values of bfloat16 added that may both be infinite: not-a-number where they are",
+        "S65": "a batched matmul over a later part of the sequence: read from the start of its buffer",
         "S66": "a write to a slice of the sequence: it lands at the start",
     }
 )

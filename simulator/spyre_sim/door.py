@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch._dynamo.exc import ShortenTraceback
+from torch.fx.traceback import preserve_node_meta
 
 from .compiling import compile
 from .defects import EMERGENT, MODELLED
@@ -104,7 +105,9 @@ class _WithNumbers(torch.nn.Module):
 
     def forward(self, *tensors: Any) -> Any:
         rest = iter(tensors)
-        return self.gm(*[self.numbers[i] if i in self.numbers else next(rest) for i in range(self.count)])
+        args = [self.numbers[i] if i in self.numbers else next(rest) for i in range(self.count)]
+        with preserve_node_meta():  # module paths and lines, which torch.export keeps by itself for a graph alone
+            return torch.fx.Interpreter(self.gm).run(*args)
 
 
 def _compiled(module: Any, args: Sequence[Any], stack: Stack) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -142,15 +143,20 @@ def op_name(target: Any) -> str:
 DUNDERS = {"__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor"}
 
 
+_ROOT = re.compile(r"[LG]\['\w+'\]\.?")
+"""What dynamo calls the model that it compiles: a local or a global of the frame."""
+
+
 def _clean(path: str) -> str:
-    return "" if path.startswith("_empty_nn_module") else path.removeprefix("L['self'].").replace("L['self']", "")
+    root = _ROOT.match(path)
+    return "" if path.startswith("_empty_nn_module") else path[root.end() if root else 0 :]
 
 
 def _source_line(trace: str | None) -> str:
-    """ "modeling_bert.py:123" of the innermost frame that is not torch's own."""
+    """ "modeling_bert.py:123" of the innermost frame that is neither torch's own nor that of a graph."""
     frames = [line.strip() for line in (trace or "").splitlines() if line.strip().startswith("File ")]
     for frame in reversed(frames):
         file, _, rest = frame.removeprefix('File "').partition('", line ')
-        if "/torch/" not in file:
+        if "/torch/" not in file and not file.startswith("<eval_with_key>"):
             return f"{file.rsplit('/', 1)[-1]}:{rest.partition(',')[0]}"
     return ""

@@ -94,7 +94,7 @@ CASES = {
     "S42": Case(two_writes, (CACHE, half(8, 64)), two_writes_of_copies, (CACHE, half(8, 64)), "2026-06"),
     "S65": Case(
         lambda x, y: x[:, 8:] @ y, (half(2, 40, 64), half(2, 64, 64)),
-        lambda x, y: x[:, 8:].clone() @ y, (half(2, 40, 64), half(2, 64, 64)), "2026-04",
+        lambda x, y: x[:, :32] @ y, (half(2, 40, 64), half(2, 64, 64)), "2026-04",
     ),
     "S66": Case(
         written_at(8), (half(2, 40, 64), half(2, 16, 64)),
@@ -120,7 +120,7 @@ class TestOne:
 
 def test_every_finder_has_a_case() -> None:
     here = {name for name, find in FINDERS.items() if find.__module__ == context_memory.__name__}
-    assert here == {*CASES, "S61"}
+    assert here == set(CASES)
 
 
 class TestAsPublished:

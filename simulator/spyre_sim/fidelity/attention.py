@@ -87,6 +87,8 @@ def exact_tiles_mean(stack: Stack) -> float:
 ATTENTION.leave_out("A30", "decode-3 cosine 0.988989 with 8 heads a tile, 0.997643 with at most 4 (#4299)", "the "
                     "logits of a vision model with its weights; how heads share a tile is a bug of the planner (S72) "
                     "that the profiles name and no kernel has")  # fmt: skip
+ATTENTION.leave_out("A43", "S = 3500 against padded to 3520 on the CPU, in float16: 0.000061", "no device has part in "
+                    "it: torch's own kernels give one or two such steps here, by machine")  # fmt: skip
 
 RAGGED, PADDED = 3500, 3520
 
@@ -121,18 +123,6 @@ PEAKED = (
 )  # fmt: skip
 def ragged_against_padded(stack: Stack) -> float:
     return largest_difference(on_device(attend, *features(), stack=stack), padded(stack))
-
-
-@ATTENTION.figure(
-    "A43", "the same two on the CPU in float16", published=0.000061, source="#3113", criterion=within(0.02),
-    note="torch's own kernels, on plain randn",
-)  # fmt: skip
-def ragged_against_padded_on_the_cpu(stack: Stack) -> float:
-    q, k, v = heads(RAGGED, 1)
-    wide = [F.pad(item, (0, 0, 0, PADDED - RAGGED)) for item in (q, k, v)]
-    mask = torch.zeros(1, 1, PADDED, PADDED, dtype=torch.float16)
-    mask[..., RAGGED:] = -30000.0
-    return largest_difference(attend(q, k, v), attend(wide[0], wide[1], wide[2], mask)[:, :, :RAGGED])
 
 
 @ATTENTION.figure("S8", "S = 3500: cosine", published=0.74, source="#3113", criterion=within(0.1), note=PEAKED)

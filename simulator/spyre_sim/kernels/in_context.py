@@ -49,9 +49,10 @@ def _heads_mislabelled(op: DeviceOp, inputs: list[Any]) -> list[Any]:
     return [*map(_relabelled, inputs[:3]), *inputs[3:]]
 
 
-def _first_mislabelled(op: DeviceOp, inputs: list[Any]) -> list[Any]:
-    """S13: as S6, for the one operand that is such a view."""
-    return [_relabelled(inputs[0]), *inputs[1:]]
+def _one_mislabelled(op: DeviceOp, inputs: list[Any]) -> list[Any]:
+    """S13: as S6, for the operands that are such views."""
+    views = op.attributes["heads_at"]
+    return [_relabelled(item) if position in views else item for position, item in enumerate(inputs)]
 
 
 def _relabelled(item: Any) -> Tensor:
@@ -104,7 +105,7 @@ def _values(item: Any) -> Tensor:
 BEFORE: dict[str, Before] = {
     **in_context_memory.BEFORE,
     "S6": _heads_mislabelled,
-    "S13": _first_mislabelled,
+    "S13": _one_mislabelled,
     "S16": _stick_late,
     "S31": _sticks_first,
     "S33": _offset_dropped,

@@ -87,9 +87,7 @@ def _math(build: Builder, query: Value, key: Value, value: Value, mask: Value | 
     root = math.sqrt(factor)
     query, key = pointwise(build, "mul", [query, root]), pointwise(build, "mul", [key, root])
     scores = product(build, query, transposed(build, key))
-    keys = key.shape[-2]
-    if keys > build.profile.lanes and keys % build.profile.lanes:
-        build.mark("S8")  # the ragged last stick of the score matmul
+    _mark_ragged(build, key)
     if mask is not None:
         scores = pointwise(build, "add", [scores, mask])
     return _stored(build, product(build, softmax_of(build, scores, -1), value))
@@ -102,9 +100,16 @@ def _flash(build: Builder, query: Value, key: Value, value: Value, mask: Value |
     numerics = build.profile.stack.numerics
     shape = (*query.shape[:-1], value.shape[-1])
     inputs = [query, key, value] + ([build.operand(mask, 3)] if mask is not None else [])
-    defects = build.profile.active("S1") if mask is not None else ()
-    out = build.emit("flash", inputs, shape, query.dtype, defects=defects, factor=factor, tile=int(numerics.sdpa_tile))
+    out = build.emit("flash", inputs, shape, query.dtype, factor=factor, tile=int(numerics.sdpa_tile))
+    _mark_ragged(build, key)
     return _stored(build, out)
+
+
+def _mark_ragged(build: Builder, key: Value) -> None:
+    """S8: the last stick of the score matmul is not full, and not the only one."""
+    keys, lanes = key.shape[-2], build.profile.lanes
+    if keys > lanes and keys % lanes:
+        build.mark("S8")
 
 
 def _stored(build: Builder, out: Value) -> Value:

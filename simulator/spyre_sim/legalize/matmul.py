@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..cost.vocabulary import largest_prime_factor
 from ..errors import PREFIX
 from ..graph import Format, Value
 from ..layout.view import StickView
@@ -33,7 +34,7 @@ def product(build: Builder, x: Value, y: Value, *, kernel: str = "batchmatmul", 
     shape = (*batch, x.shape[-2], columns)
     x = _with_stick_last(build, x)
     y = y if weight else _with_stick_last(build, y)
-    unit = _is_unit_batch(x, y, weight)
+    unit = not weight and _is_unit_batch(build, x, y)
     defects = build.profile.active("S30") if unit else ()
     return build.emit(kernel, [x, y], shape, x.dtype, defects=defects)
 
@@ -43,7 +44,7 @@ def _check_weight(build: Builder, depth: int, columns: int) -> None:
     lanes = build.profile.lanes
     if depth % lanes:
         raise Refused("E23", "DtException: _extend_matmul_k_to_padded: could not identify K symbol")
-    largest = _largest_prime_factor(math.ceil(columns / lanes))
+    largest = largest_prime_factor(math.ceil(columns / lanes))
     span = largest * depth * lanes * 2
     if span > build.profile.stack.constants.max_span_bytes:
         raise Refused(
@@ -64,20 +65,22 @@ def _with_stick_last(build: Builder, value: Value) -> Value:
     return build.emit("restickify", [value], value.shape, value.dtype, StickView.dense(value.shape, layout.lanes))
 
 
-def _is_unit_batch(x: Value, y: Value, weight: bool) -> bool:
+def _is_unit_batch(build: Builder, x: Value, y: Value) -> bool:
     """The special case of Q12: [1, M, K] @ [1, K, N] with whole sticks, the right side straight from the graph."""
-    direct = y.from_outside
-    whole = x.shape[-1] % 64 == 0 and y.shape[-1] % 64 == 0
-    return direct and not weight and whole and len(x.shape) == 3 and x.shape[0] == 1 and x.shape[1] > 1
+    whole = x.shape[-1] % build.profile.lanes == 0 and y.shape[-1] % build.profile.lanes == 0
+    return whole and len(x.shape) == 3 and x.shape[0] == 1 and x.shape[1] > 1 and _is_from_outside(build, y)
 
 
-def _largest_prime_factor(number: int) -> int:
-    largest, factor = 1, 2
-    while factor * factor <= number:
-        while number % factor == 0:
-            largest, number = factor, number // factor
-        factor += 1
-    return max(largest, number)
+def _is_from_outside(build: Builder, value: Value) -> bool:
+    """Is it a graph input as it came, or the expand of one?"""
+    maker = build.producer(value)
+    while maker is not None and maker.kernel == "view" and maker.inputs[0].shape[-2:] == value.shape[-2:]:
+        before, after = maker.inputs[0].layout, maker.output.layout
+        if before is None or after is None or before.stride[-2:] != after.stride[-2:] or before.offset != after.offset:
+            return False
+        value = maker.inputs[0]
+        maker = build.producer(value)
+    return value.from_outside
 
 
 def transposed(build: Builder, value: Value) -> Value:
