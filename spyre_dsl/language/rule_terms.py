@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spyre_dsl.language.adapter import Adapter, OpRewrite, PlaceRewrite, Rule
+from spyre_dsl.language.canonical_terms import sliced
 from spyre_dsl.language.lazy import lazy
 from spyre_dsl.language.records import record
 from spyre_dsl.language.syntax import Broken, walk
+from spyre_dsl.language.term_builder import Terms, TooLarge
 from spyre_dsl.language.term_index import Demands, demands
-from spyre_dsl.language.terms import UNKNOWN, App, Host, Term, Terms, TooLarge, Var, children_of, subterms
+from spyre_dsl.language.terms import UNKNOWN, App, Composite, Host, Term, Var, children_of, subterms
 
 _FLOAT_ARGUMENTS = {
     "scaled_dot_product_attention": 3, "layer_norm": 1, "rms_norm": 1, "group_norm": 1, "batch_norm": 1, "gelu": 1,
@@ -47,9 +49,12 @@ class RuleTerms:
         """The pattern; its variables carry the number of the rule, so that no two rules share one."""
         assert self.rule.match.op is not None
         try:
-            return self._terms.build(self.rule.match.op)
+            pattern = self._terms.build(self.rule.match.op)
         except TooLarge:
             return UNKNOWN
+        if isinstance(pattern, Composite) and pattern.function == "narrow" and len(pattern.args) == 4:
+            return sliced(*pattern.args)
+        return pattern
 
     @lazy
     def demands(self) -> Demands:
@@ -101,7 +106,7 @@ class RuleTerms:
         rewrite = self.rule.rewrite
         if not isinstance(rewrite, OpRewrite):
             return None
-        terms = Terms(self._prefix, copies=True)
+        terms = Terms(self._prefix, result=True)
         _ = self.pattern
         terms.kinds.update(self._terms.kinds)
         try:

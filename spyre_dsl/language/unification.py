@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from spyre_dsl.language.canonical_terms import SIZES, sliced
 from spyre_dsl.language.terms import (
     COPY,
     DIMENSIONS,
@@ -136,6 +137,8 @@ class _Unifier:
         if self.strict:
             if isinstance(a, Host) and isinstance(b, Host) and a.function == b.function and len(a.args) == len(b.args):
                 yield from self._sequence(a.args, b.args, known, (False,) * len(a.args))
+        elif isinstance(a, Host) and isinstance(b, Host) and a.function == b.function and a.function in SIZES:
+            yield from self._sequence(a.args, b.args, known, (False,) * len(a.args))
         elif _may_equal(a, b) and _may_equal(b, a):
             yield known
 
@@ -156,6 +159,8 @@ class _Unifier:
         if op is not None and op.commutative and _plain_defaults(op, a):
             swapped = (b.args[1], b.args[0], *b.args[2:])
             yield from self._sequence(a.args, swapped, known, dimensions)
+        elif a.op == "transpose":  # its dims may change places
+            yield from self._sequence(a.args, (b.args[0], b.args[2], b.args[1]), known, dimensions)
 
     def _sequence(
         self, a: tuple[Term, ...], b: tuple[Term, ...], known: Substitution, dimensions: tuple[bool, ...]
@@ -210,6 +215,8 @@ def _may_equal(value: Term, other: Term) -> bool:
         return True
     if isinstance(other, (App, Composite)):
         return False
+    if value.function == "chunks" and isinstance(other, Seq):
+        return not isinstance(value.args[0], Lit) or value.args[0].value == len(other.items)
     if value.function in _NUMERIC:
         if isinstance(other, Lit):
             return isinstance(other.value, (int, float)) and not isinstance(other.value, bool)
@@ -229,8 +236,8 @@ def expanded(term: Term) -> Term | None:
             heads = App("reshape", (first, UNKNOWN))
             return App("reshape", (App("pad", (heads, UNKNOWN, Lit("constant"), UNKNOWN)), UNKNOWN))
         case "narrow":
-            dim, start = term.args[1:3] if len(term.args) >= 3 else (UNKNOWN, UNKNOWN)
-            return App("slice", (first, dim, start, UNKNOWN, Lit(1)))
+            dim, start, length = term.args[1:] if len(term.args) == 4 else (UNKNOWN, UNKNOWN, UNKNOWN)
+            return sliced(first, dim, start, length)
         case _:
             return None
 

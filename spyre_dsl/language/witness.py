@@ -71,6 +71,7 @@ class _Writer:
     def _app(self, term: App) -> Expression:
         if term.op == "getitem":
             return Index(self.write(term.args[0]), self.write(term.args[1]))
+        term = _in_other_words(term)
         op = find_op(term.op)
         if op is None:
             return Call(term.op, tuple(self.write(argument) for argument in term.args))
@@ -111,6 +112,20 @@ class _Writer:
                 return Wildcard()
             case name, _:
                 return Call(name, tuple(parts))
+
+
+_WORDS = {"chunks": "chunk", "flattened": "flatten", "unflattened": "unflatten"}
+
+
+def _in_other_words(term: App) -> App:
+    """A call whose sizes the canonical graph computes, as a rule file says it."""
+    match term.args:
+        case (x, Host(function="sections", args=(sections,)), *others):
+            return App(term.op, (x, sections, *others))
+        case (x, Host(function=function, args=parts), *others) if function in _WORDS:
+            return App(_WORDS[function], (x, *parts, *others))
+        case _:
+            return term
 
 
 def _literal(term: Lit) -> Expression:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from spyre_dsl.language.guards import always, satisfiable
 from spyre_dsl.language.parser import parse_expression
-from spyre_dsl.language.terms import Term, Terms
+from spyre_dsl.language.term_builder import Terms
+from spyre_dsl.language.terms import Term
 
 
 def guard(text: str) -> Term:

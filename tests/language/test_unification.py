@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from spyre_dsl.language.parser import parse_expression
 from spyre_dsl.language.printing import show
-from spyre_dsl.language.terms import MAX_TERMS, App, Composite, Host, Lit, Seq, Term, Terms, TooLarge, Var, substitute
+from spyre_dsl.language.term_builder import MAX_TERMS, Terms, TooLarge
+from spyre_dsl.language.terms import App, Composite, Host, Lit, Seq, Term, Var, substitute
 from spyre_dsl.language.unification import generalizes, unifier
 from spyre_dsl.language.witness import expression_of
 

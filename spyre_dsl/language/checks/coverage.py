@@ -13,7 +13,8 @@ from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.rule_terms import RuleTerms
 from spyre_dsl.language.suggest import nearest
 from spyre_dsl.language.syntax import Broken
-from spyre_dsl.language.terms import Composite, Term, Terms, TooLarge, subterms
+from spyre_dsl.language.term_builder import Terms, TooLarge
+from spyre_dsl.language.terms import Composite, Term, subterms
 from spyre_dsl.language.unification import expanded, unifier
 
 _COMPUTES = (OpRewrite, ForwardRewrite, ParametersRewrite)

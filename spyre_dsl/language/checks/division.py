@@ -11,7 +11,7 @@ from spyre_dsl.language.checks.view import PATTERN, REWRITE, TEST, AdapterView, 
 from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.kinds import kind_of
 from spyre_dsl.language.syntax import Attribute, Binary, Call, Capture, Expression, Number
-from spyre_dsl.language.terms import Terms, TooLarge
+from spyre_dsl.language.term_builder import Terms, TooLarge
 from spyre_dsl.language.values import Linear, value_of
 from spyre_dsl.language.vocabulary import bind, find_op
 

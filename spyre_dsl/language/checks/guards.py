@@ -15,7 +15,8 @@ from spyre_dsl.language.functions import DTYPES, WORDS
 from spyre_dsl.language.guards import always, satisfiable
 from spyre_dsl.language.kinds import ARTICLES, kind_of
 from spyre_dsl.language.syntax import Compare, Conditional, Expression, Logical, String, Unary
-from spyre_dsl.language.terms import Host, Term, Terms, TooLarge
+from spyre_dsl.language.term_builder import Terms, TooLarge
+from spyre_dsl.language.terms import Host, Term
 
 
 @file_check("SD304", "SD305")

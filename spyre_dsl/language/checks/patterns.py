@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from spyre_dsl.language.canonical_terms import TRANSPARENT
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import PATTERN, AdapterView, Place
 from spyre_dsl.language.diagnostics import Diagnostic
@@ -30,7 +31,6 @@ from spyre_dsl.language.syntax import (
     Unary,
     Wildcard,
 )  # fmt: skip
-from spyre_dsl.language.terms import TRANSPARENT
 from spyre_dsl.language.vocabulary import bind, find_op
 
 VALUES: Final = (Number, String, Boolean, NoneLiteral, Name, ListExpression, Attribute)
