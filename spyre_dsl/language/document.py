@@ -23,6 +23,9 @@ __all__ = ["Document", "MappingNode", "Node", "Scalar", "SequenceNode", "plain",
 MAX_SYNTAX_ERRORS = 12
 """How many syntax errors of one file are looked for."""
 
+_NOTHING = re.compile(r"(?:[ \n]|#[^\n]*)*+")
+"""Blanks and comments."""
+
 _DASHES = re.compile(r" *(?:- +)*")
 
 
@@ -101,8 +104,7 @@ def _document(composer: Composer, faults: list[Fault], skipped: list[tuple[int, 
 
 
 def _disown_cut_texts(root: Node | None, skipped: list[tuple[int, int]], text: str) -> None:
-    """Texts over several lines are not usable when something behind them was skipped that may have belonged to them."""
-    ends = [len(text[:start].rstrip()) for start, _ in skipped]
+    """A text is not usable when what was skipped right behind it may have belonged to it; ``text`` is what was read."""
     todo = [root] if root is not None else []
     while todo:
         node = todo.pop()
@@ -110,6 +112,14 @@ def _disown_cut_texts(root: Node | None, skipped: list[tuple[int, int]], text: s
             todo += [value for _, value in node.entries.values()]
         elif isinstance(node, SequenceNode):
             todo += node.items
-        elif any(node.start < end <= node.end and not text[end : node.end].strip() for end in ends):
-            if "\n" in text[node.start : node.end].strip():
-                node.usable = False
+        elif any(_may_go_on(node, start, text) for start, _ in skipped):
+            node.usable = False
+
+
+def _may_go_on(node: Scalar, start: int, text: str) -> bool:
+    """Whether a text may go on at ``start``: it has several lines, a comment ended it, or it has yet to begin."""
+    behind = _NOTHING.match(text, node.end).end()  # type: ignore[union-attr]
+    if not node.start < start <= behind or text[start : node.end].strip():
+        return False
+    begun = node.style not in ("|", ">") or node.value.strip()
+    return "\n" in text[node.start : node.end].strip() or text.find("#", node.end, start) >= 0 or not begun

@@ -138,8 +138,23 @@ def _key_expected(report: Report) -> Fault:
         return Fault(report.place, report.place + 1, "there is no key before this colon", "write `key: value`")
     if report.place > content:
         return _behind_value(report)
+    comment = _comment_before(report)
+    if comment is not None:
+        label = "move the comment to a line of its own above the text"
+        return Fault(*comment, "a comment ends the text before it, and here it goes on", label, entry=content)
     label = "indent it as the line that it belongs with; a text over several lines is indented deeper than its key"
     return Fault(report.place, end, "the indentation of this line fits nothing above", label)
+
+
+def _comment_before(report: Report) -> tuple[int, int] | None:
+    """The comment at the end of the line above, if this line is none of its own and goes on with the text above."""
+    above = report.line_before(report.place)
+    comment = _COMMENT.search(report.text, *above) if above is not None else None
+    content, _ = report.content_of(report.place)
+    return comment.span() if comment is not None and _KEY.match(report.text, content) is None else None
+
+
+_COMMENT = re.compile(r"(?<=[ ])#.*")
 
 
 def _behind_value(report: Report) -> Fault:
