@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
 
 from spyre_dsl.graphs.canonical import canonicalize
 from spyre_dsl.graphs.functional import without_own_writes
@@ -30,7 +32,8 @@ class Capture:
     """A model as one graph.
 
     ``calls`` maps each module's path to what every call of it received, in call order. Its tensors are fake: they
-    have the sizes (symbolic where dynamic) and dtypes of the real ones, and no data.
+    have the sizes (symbolic where dynamic) and dtypes of the real ones, and no data. Modules that received what has
+    changed since (a cache that the model fills) are left out: nobody can tell any more what they received.
     """
 
     model: torch.nn.Module = field(repr=False)
@@ -136,15 +139,22 @@ def flat_signature(
 
 @contextmanager
 def _recording(model: torch.nn.Module, calls: dict[str, list[Received]]) -> Iterator[None]:
-    """Notes what every module receives while the export runs the model's Python."""
+    """Notes what every module receives while the export runs the model's Python, unless that changes on the way."""
+    parts: list[tuple[str, Received, list[Any]]] = []
     with ExitStack() as stack:
         for path, module in model.named_modules():
 
             def note(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], path: str = path) -> None:
-                calls.setdefault(path, []).append((tuple(args), dict(kwargs)))
+                call = (tuple(args), dict(kwargs))
+                calls.setdefault(path, []).append(call)
+                parts.append((path, call, pytree.tree_leaves(call)))
 
             stack.callback(module.register_forward_pre_hook(note, with_kwargs=True).remove)
         yield
+    for path, call, received in parts:
+        now = pytree.tree_leaves(call)
+        if len(now) != len(received) or any(map(operator.is_not, now, received)):
+            calls.pop(path, None)
 
 
 def _first_line(error: BaseException) -> str:

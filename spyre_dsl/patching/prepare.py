@@ -76,7 +76,7 @@ class Preparation:
         """Make the owner at ``path``; if that cannot be, the path to try instead."""
         try:
             if path not in self.calls:
-                raise ExportError(f"`{path}` is never called by itself")
+                raise ExportError(f"`{path}` is never called by itself, or with a cache that changes")
             self._ready[path] = self._owner(path)
         except ExportError:
             if not path:

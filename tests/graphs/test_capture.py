@@ -29,6 +29,17 @@ class Block(nn.Module):
 INPUTS = (torch.ones(2, 3, 4), torch.ones(2, 3, 4))
 
 
+def tiny_llama() -> LlamaConfig:
+    return LlamaConfig(
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        intermediate_size=32,
+        vocab_size=50,
+    )
+
+
 class TestTheGraph:
     def test_batch_and_sequence_stay_open(self):
         batch, sequence, width = bert().graph.by_op["layer_norm"][0].shape
@@ -49,15 +60,7 @@ class TestTheGraph:
             assert ops(capture(model, inputs, {"factor": torch.ones(4)}).graph) == ["add", "linear", "mul"]
 
     def test_caches_are_inputs_and_outputs(self):
-        config = LlamaConfig(
-            hidden_size=32,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            num_key_value_heads=1,
-            intermediate_size=32,
-            vocab_size=50,
-        )
-        model = AutoModel.from_config(config).eval()
+        model = AutoModel.from_config(tiny_llama()).eval()
         ids = torch.randint(0, 50, (2, 5))
         cache = model(input_ids=ids).past_key_values
         graph = capture(model, (), {"input_ids": ids[:, :3], "past_key_values": cache}).graph
@@ -109,6 +112,31 @@ class TestWhatModulesReceived:
                 return self.linear(self.linear(x))
 
         assert len(capture(Twice(), (torch.ones(2, 4),)).calls["linear"]) == 2
+
+    def test_what_received_a_cache_that_was_filled_is_left_out(self):
+        model = AutoModel.from_config(tiny_llama()).eval()
+        calls = capture(model, (), {"input_ids": torch.randint(0, 50, (2, 5)), "use_cache": True}).calls
+        assert {"", "embed_tokens", "layers.0.mlp", "layers.0.self_attn.q_proj"} <= calls.keys()
+        assert not {"layers.0", "layers.0.self_attn"} & calls.keys()
+
+    def test_what_received_a_list_that_grew_is_left_out(self):
+        class Grows(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = Note(), Note()
+
+            def forward(self, x):
+                seen = []
+                self.first(x, seen)
+                return self.second(x, tuple(seen))
+
+        class Note(nn.Module):
+            def forward(self, x, seen):
+                if isinstance(seen, list):
+                    seen.append(x)
+                return x * 2
+
+        assert set(capture(Grows(), (torch.ones(2, 4),)).calls) == {"", "second"}
 
 
 class TestTheModelIsLeftAlone:
