@@ -12,6 +12,7 @@ from typing import Any, Literal
 Kind = Literal["unsupported", "undefined", "not_modelled", "misuse"]
 When = Literal["compile", "run"]
 
+OP_TABLE = "section 5"  # of the record: what each dated stack does with each op, cited by its section
 PREFIX = "Spyre backend does not support: "  # what the stack puts before an Unsupported (facts 3.5)
 
 
@@ -20,7 +21,8 @@ class Refusal:
     """One thing the stack refuses, at one place of the model.
 
     `op`: the aten name ("aten.scaled_dot_product_attention"); `module_path`: dotted, "" for the root;
-    `source_line`: "modeling_bert.py:123", "" where unknown; `fact`: the id of the fact it rests on ("E10");
+    `source_line`: "modeling_bert.py:123", "" where unknown; `fact`: the id of the fact it rests on ("E10"), or "section
+    5", the op table, whose cells have none; "" where no fact speaks of it, as for an op of a profile of one's own;
     `kind`: unsupported by the stack, undefined on the device, not modelled here, or misuse of the simulator;
     `when`: at compile or at run time; `text`: the stack's own words; `shape`: of the op's result.
     """
@@ -38,7 +40,12 @@ class Refusal:
         if self.kind == "misuse":  # of the simulator, not in a place of the model
             return self.text
         place = " at ".join(part for part in (self.module_path, self.source_line) if part) or "the root module"
-        return f"{self.text} [{'; '.join(part for part in (self.fact, f'{self.op} in {place}') if part)}]"
+        return f"{self.text} [{'; '.join(part for part in (cited(self.fact), f'{self.op} in {place}') if part)}]"
+
+
+def cited(fact: str) -> str:
+    """A fact as readers are shown it: its id, and for the op table what it is beside what `explain` takes."""
+    return f"op table, {fact}" if fact == OP_TABLE else fact
 
 
 def misuse(name: str, text: str, when: When) -> Refusal:

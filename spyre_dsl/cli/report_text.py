@@ -11,6 +11,7 @@ from spyre_dsl.assessment.dimensions import Names, dimensions
 from spyre_dsl.assessment.gaps import Gap, grouped, without_layers
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
 from spyre_dsl.targets.comparison import Comparison
+from spyre_sim.errors import cited
 
 _WIDEST = 110
 _VERDICTS = {
@@ -117,7 +118,7 @@ def _gap(gap: Gap, count: int, summaries: Mapping[str, str], sizes: Names) -> li
     path = gap.group[1] if count > 1 else refused.module_path
     times = f"  x {count}" if count > 1 else ""
     place = ", ".join(part for part in (path or "the model itself", refused.source_line) if part)
-    fact = f" [{refused.fact}]" if refused.fact else ""
+    fact = f" [{cited(refused.fact)}]" if refused.fact else ""
     result = f" -> {list(refused.shape)}" if refused.shape else ""
     return [
         f"  {refused.op or 'compilation'}{result} in {place}{times}",

@@ -86,6 +86,7 @@ def test_after_the_gaps_stands_how_to_read_the_facts_behind_them() -> None:
     others = [Gap(replace(refused(0).refused, fact=fact)) for fact in ("N35, T23", "", "section 5", "E10")]
     text = render(replace(BARE, verdict=GAPS, gaps=(refused(0), *others)))
     assert "\nwhat the facts in brackets say: spyre-dsl explain E10 N35 T23 section 5\n\nverdict: " in text
+    assert "views of part of a stick [op table, section 5]\n" in text
     assert "explain" not in render(replace(BARE, verdict=GAPS, gaps=(others[1],)))
 
 

@@ -7,6 +7,7 @@ in microseconds; batches are dear: the whole is multiplied by b^1.4.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .division import Axis, distribute, divisors
@@ -93,9 +94,14 @@ def divide_matmul(
     return best if best is not None and best.cores >= generic.cores else None
 
 
-def generic_split(batch: int, rows: int, columns: int, depth: int, cores: int = 32) -> MatmulSplit:
-    """What the generic distribution (W5) gives a matmul that the cost model declines."""
+def generic_split(
+    batch: int, rows: int, columns: int, depth: int, cores: int = 32, *, committed: Mapping[str, int] | None = None
+) -> MatmulSplit:
+    """What the generic distribution (W5) gives a matmul that the cost model declines.
+
+    `committed`: splits of "b", "m", "n" or "k" that a span needs (W3); they are minimums.
+    """
     axes = [Axis("b", batch), Axis("m", rows), Axis("n", -(-columns // LANES)), Axis("k", -(-depth // LANES), True)]
-    found = distribute(axes, {}, cores).splits
+    found = distribute(axes, committed, cores).splits
     split = (found.get("b", 1), found.get("m", 1), found.get("n", 1), found.get("k", 1))
     return MatmulSplit(*split, split_cost(batch, rows, columns, depth, split))

@@ -1,7 +1,7 @@
 """The plan of a compiled program, op by op: layout, division over the cores, span, scratchpad, launch.
 
 Read it as a table (`str(plan)`) or as data (`plan.rows()`). The division of products is that which the cost is
-reckoned with; that of other kernels follows W3 and W5 over the dims of what they write, or read if they reduce.
+reckoned with (W3-W5); that of other kernels follows W3 and W5 over the dims of what they write, or read if they reduce.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ named but not priced, since its speed is the host's own.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,13 +14,12 @@ from ..graph import DeviceOp, Program, Site, Value
 from ..stacks import Stack
 from .extent import device_bytes
 from .kernels import BundleCost, KernelCost, KernelKind, Product, Work, kernel_cost, transfer_us
-from .matmul_division import MatmulSplit, PlannerRates, divide_matmul, generic_split
+from .products import PRODUCTS, ProductShape, product_shape, scores_shape, split_of, values_shape
 from .residency import buffers, resident_buffers
 from .trace import chrome_trace
 
 REDUCTIONS = frozenset({"sum", "mean", "max", "min", "exx2", "topkvalue", "topkindex"})
 COPIES = frozenset({"identity", "copy", "cat", "pad", "flip", "slice_scatter", "gather"})
-PRODUCTS = frozenset({"batchmatmul", "batchmatmulfp8"})
 HOST_BYTES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "bool": 1, "int8": 1, "uint8": 1}
 
 
@@ -96,7 +94,10 @@ class ProgramCost:
 
 
 def program_cost(program: Program, stack: Stack) -> ProgramCost:
-    """Price every kernel and copy of a bundled program on the stack's cost model (C1-C4)."""
+    """Price every kernel and copy of a bundled program on the stack's cost model (C1-C4).
+
+    Of the splits that a span needs (W3) those of products count; the rate of all else does not depend on cores (C2).
+    """
     kernels: list[CostedKernel] = []
     copies: list[Copy] = []
     steps: list[int | Copy] = []
@@ -140,10 +141,10 @@ def _works(op: DeviceOp, traffic: Traffic, stack: Stack) -> Iterator[Work]:
     written = traffic(op.output)
     if op.kernel in PRODUCTS:
         left, right = inputs[:2]
-        product = _product(left, right, op.output, stack)
+        product = _product(product_shape(op), stack)
         yield Work(op.kernel, "matmul", 0, written, 0, product, traffic(left), traffic(right))
     elif op.kernel == "flash":
-        yield from _attention(inputs, op.output, traffic, written, stack)
+        yield from _attention(op, inputs, traffic, written, stack)
     else:
         read = sum(traffic(value) for value in inputs)
         yield Work(op.kernel, _kind(op, inputs), read, written, rows=op.output.numel)
@@ -162,38 +163,15 @@ def _kind(op: DeviceOp, inputs: list[Value]) -> KernelKind:
     return "broadcast" if repeats else "pointwise"
 
 
-def _product(left: Value, right: Value, out: Value, stack: Stack) -> Product:
-    batch = math.prod(out.shape[:-2])
-    shared = is_repeated(right)
-    rows, columns, depth = out.shape[-2], out.shape[-1], left.shape[-1]
-    return Product(batch, rows, columns, depth, split_of(batch, rows, columns, depth, shared, stack), shared)
+def _product(shape: ProductShape, stack: Stack) -> Product:
+    split = split_of(shape, stack)
+    return Product(shape.batch, shape.rows, shape.columns, shape.depth, split, shape.shared)
 
 
-def is_repeated(value: Value) -> bool:
-    """Whether all batches read one matrix: no batch dims, or all of size 1 or stride 0."""
-    assert value.layout is not None
-    dims = list(zip(value.layout.size, value.layout.stride, strict=True))[:-2]
-    return all(size == 1 or stride == 0 for size, stride in dims)
-
-
-def split_of(batch: int, rows: int, columns: int, depth: int, shared: bool, stack: Stack) -> MatmulSplit:
-    """The cores of [batch, rows, depth] @ [batch, depth, columns]: the planner's choice, else by W5 (W4)."""
-    cores = stack.constants.cores
-    if shared and stack.constants.fold_shared_weight:
-        batch, rows = 1, batch * rows
-    rates = PlannerRates(stack.constants.planner_mac_per_us, stack.constants.planner_hbm_gb_s)
-    found = divide_matmul(batch, rows, columns, depth, cores, shared_weight=shared, rates=rates)
-    return found if found is not None else generic_split(batch, rows, columns, depth, cores)
-
-
-def _attention(inputs: list[Value], out: Value, traffic: Traffic, written: int, stack: Stack) -> Iterator[Work]:
+def _attention(op: DeviceOp, inputs: list[Value], traffic: Traffic, written: int, stack: Stack) -> Iterator[Work]:
     """Tiled attention as its two products, the scores never leaving the scratchpad (A29)."""
     query, key, value = inputs[:3]
-    batch, rows, depth = math.prod(out.shape[:-2]), query.shape[-2], query.shape[-1]
-    length, width = key.shape[-2], value.shape[-1]
-    split = split_of(batch, rows, length, depth, False, stack)
-    scores = Product(batch, rows, length, depth, split)
     masks = sum(traffic(mask) for mask in inputs[3:])
+    scores, values = _product(scores_shape(op), stack), _product(values_shape(op), stack)
     yield Work("flash scores", "matmul", masks, 0, 0, scores, traffic(query), traffic(key))
-    split = split_of(batch, rows, width, length, False, stack)
-    yield Work("flash values", "matmul", 0, written, 0, Product(batch, rows, width, length, split), 0, traffic(value))
+    yield Work("flash values", "matmul", 0, written, 0, values, 0, traffic(value))

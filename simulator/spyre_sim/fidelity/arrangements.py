@@ -6,8 +6,8 @@ import torch
 
 from ..formats import unstagger
 from ..stacks import Stack
-from .device import on_device
-from .figure import family
+from .device import normal, on_device
+from .figure import factor, family
 
 ARRANGEMENTS = family("Element arrangement")
 
@@ -44,12 +44,13 @@ def there_and_back(stack: Stack) -> int:
 
 
 @ARRANGEMENTS.figure(
-    "N45", "elements of 256 misplaced by a readback", published=207, source="#4393", stack="2026-09",
-    note="with 256 distinct values all but the first and the last of each stick move; equal values in the published "
-    "input, which is not given, would count as in place",
+    "N45", "elements of 256 misplaced by a readback", published=207, source="#4393", criterion=factor(1.25),
+    stack="2026-09",
+    note="the input is not published; randn(256) in the device's own numbers. All but the first and the last of each "
+    "stick move; what finds an equal value in its place, or a near one where a tolerance is allowed, is not counted",
 )  # fmt: skip
 def misplaced(stack: Stack) -> int:
-    x = torch.arange(256).half()[None]
+    x = normal(1, 256, dtype=torch.bfloat16).half()
     return int((widened(x, stack) != x.float()).sum())
 
 

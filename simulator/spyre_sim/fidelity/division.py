@@ -75,6 +75,15 @@ def smooth_head(stack: Stack) -> tuple[int, bool]:
 
 
 @DIVISION.figure(
+    "W3", "a gather from a table of 1 GiB, [262144, 2048]: split", published=4, source="spyre-inference probe (O12)",
+    note="of the 32 sticks of a row, which lie outermost; of 4, 8, 16 and 32 parts the largest span within the limit",
+)  # fmt: skip
+def large_table(stack: Stack) -> int:
+    table = Operand("table", ("d", ""), (32, 262_144))
+    return reduce_spans([Axis("d", 32)], [table], stack.constants.cores, stack.constants.max_span_bytes).splits["d"]
+
+
+@DIVISION.figure(
     "W3", "two reduction dims over the limit",
     published="Cannot satisfy hardware memory span limit (256MB) without splitting 2 reduction dimension(s) (r, s), "
     "but the backend supports at most 1.", source=PLANNER,

@@ -28,6 +28,12 @@ def norm_of_a_view(stack: Stack) -> torch.Tensor:
     return (on_device(norm, x, stack=stack).float() - norm(x.float())).abs()
 
 
+def norm_of_a_tensor(stack: Stack) -> torch.Tensor:
+    """The same of contiguous values."""
+    x = normal(1, 16, 64, 128)
+    return (on_device(lambda x: F.rms_norm(x, (128,)), x, stack=stack).float() - F.rms_norm(x.float(), (128,))).abs()
+
+
 NOT_GIVEN = "the input is not published; randn [1, 64, 16, 128]"
 
 
@@ -49,12 +55,20 @@ def norm_of_a_view_mean(stack: Stack) -> float:
 
 @HEADS.figure(
     "S12", "RMSNorm of the same values, contiguous: largest difference", published=0.0312, source=f"{FINDINGS}, #1781",
-    criterion=factor(2), note="without a weight; the published norm has the model's own, which can exceed 1",
+    criterion=factor(2),
+    note="at most 0.004 of an entry is lost; of entries of 8, such as the published input has (a view of it is off by "
+    "7.95), that is 0.032, and of the 4.2 at which this randn ends much less",
 )  # fmt: skip
-def norm_of_a_tensor(stack: Stack) -> float:
-    x = normal(1, 16, 64, 128)
-    mine = on_device(lambda x: F.rms_norm(x, (128,)), x, stack=stack)
-    return largest_difference(mine, F.rms_norm(x.float(), (128,)))
+def norm_of_a_tensor_largest(stack: Stack) -> float:
+    return float(norm_of_a_tensor(stack).max())
+
+
+@HEADS.figure(
+    "S12", "RMSNorm of the same values, contiguous: mean difference", published=0.0015, source=f"{FINDINGS}, #1781",
+    criterion=factor(1.25), note="the input is not published; randn [1, 16, 64, 128]",
+)  # fmt: skip
+def norm_of_a_tensor_mean(stack: Stack) -> float:
+    return float(norm_of_a_tensor(stack).mean())
 
 
 def heads_in_company(stack: Stack, tokens: int) -> float:

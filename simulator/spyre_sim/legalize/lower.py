@@ -153,7 +153,7 @@ class _Walk:
             facts = self.profile.facts(base)
             text = self.profile.text(base) or f"{PREFIX}{self.build.site.op}"
             text = text.replace("{shapes}", _shapes_of(arguments))
-            raise Refused(facts[0] if facts else "section 5", text)
+            raise Refused(facts[0] if facts else "", text)
         lowering = LOWERINGS.get(base)
         if kind == "unimplemented" or (kind == "broken" and lowering is None):
             raise unimplemented(base, self.profile.text(base))

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..errors import PREFIX
+from ..errors import OP_TABLE, PREFIX
 from ..graph import Arrangement, Value
 from ..layout.view import StickView
 from .builder import Builder, dtype_name
@@ -143,7 +143,7 @@ def vector_norm(
 def prod(build: Builder, self: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Value:
     """Over one dim, from August 2026 (section 5)."""
     if dim is None or dtype is not None:
-        raise Refused("section 5", f"{PREFIX}prod without dim")
+        raise Refused(OP_TABLE, f"{PREFIX}prod without dim")
     _need_numbers(build, self)
     _need_real(build, self)
     return reduce(build, "prod", self, [int(dim)], keepdim=keepdim)
