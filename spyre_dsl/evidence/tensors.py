@@ -18,7 +18,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
-from spyre_dsl.evidence.operations import call_op, call_overload
+from spyre_dsl.evidence.operations import OperationError, call_op, call_overload
 
 
 class Tensors(Protocol):
@@ -109,9 +109,21 @@ class LiftedTensors:
         return self._run(lambda given: call_overload(name, given), arguments)
 
     def _run(self, compute: Callable[[Any], Any], arguments: Any) -> Any:
-        declared = compute(pytree.tree_map(self._declared, arguments))
+        declared = self._declaration(compute, arguments)
         values = compute(pytree.tree_map(self._value, arguments))
         return pytree.tree_map(self._pair, values, declared)
+
+    def _declaration(self, compute: Callable[[Any], Any], arguments: Any) -> Any:
+        """Shape and dtype of what is computed; where the shape depends on data, the data are narrowed for it."""
+        try:
+            return compute(pytree.tree_map(self._declared, arguments))
+        except OperationError as problem:
+            if not isinstance(problem.__cause__, NotImplementedError):
+                raise
+        return compute(pytree.tree_map(self._narrowed, arguments))
+
+    def _narrowed(self, leaf: Any) -> Any:
+        return leaf.value.to(leaf.declared.dtype) if isinstance(leaf, Lifted) else leaf
 
     def _declared(self, leaf: Any) -> Any:
         return leaf.declared if isinstance(leaf, Lifted) else leaf

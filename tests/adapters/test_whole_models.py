@@ -13,7 +13,9 @@ from transformers import (
     AutoModel,
     AutoModelForCausalLM,
     BertConfig,
+    DebertaConfig,
     DebertaV2Config,
+    FlaubertConfig,
     Gemma3TextConfig,
     GPT2Config,
     ModernBertConfig,
@@ -21,6 +23,7 @@ from transformers import (
     PretrainedConfig,
     Qwen3Config,
     XLMRobertaConfig,
+    XmodConfig,
 )  # fmt: skip
 
 import spyre_sim
@@ -94,6 +97,23 @@ CASES = {
         DebertaV2Config(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, intermediate_size=192, **TOKENS),
         False,
         {"pairs-on-host": 1},
+    ),
+    "deberta": Case(
+        DebertaConfig(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, intermediate_size=192, **TOKENS),
+        False,
+        {"spelt-out-with-a-bias": 3, "split-of-heads": 3, "pairs-on-host": 1},
+    ),
+    "flaubert": Case(
+        FlaubertConfig(emb_dim=128, n_layers=1, n_heads=2, n_words=512, vocab_size=512),
+        False,
+        {"softmax-of-widened-scores": 1, "padding-on-host": 1},
+    ),
+    "xmod": Case(
+        XmodConfig(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, intermediate_size=192,
+                   languages=["en_XX", "de_DE"], default_language="de_DE", **TOKENS),
+        False,
+        {"token-types-at-positions": 1, "boolean-to-finite": 1, "mask-on-host": 1, "choose-among-all-texts": 2,
+         "comparison-on-host": 2},
     ),
     "qwen3": Case(
         Qwen3Config(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, head_dim=128,

@@ -189,6 +189,19 @@ class TestRealNumbers:
         lifted = self.of("to(to(x, float16), float64)", x=x)
         assert lifted.value.item() == x.item()
 
+    @pytest.mark.parametrize("picked", [[True, False, True], [False, False, False], [True, True, True]])
+    def test_a_size_that_depends_on_data_is_the_datas(self, picked: list[bool]) -> None:
+        rows = torch.tensor(picked)
+        lifted = self.of("index(x, [rows])", x=torch.ones(3, 4, dtype=torch.float16), rows=rows)
+        assert lifted.declared.shape == lifted.value.shape == (sum(picked), 4)
+        assert lifted.declared.dtype == torch.float16
+
+    def test_rows_that_are_picked_are_put_back(self) -> None:
+        x, rows = torch.arange(12.0).reshape(3, 4).half(), torch.tensor([True, False, True])
+        lifted = self.of("index_put(zeros_like(x), [rows], index(x, [rows]))", x=x, rows=rows)
+        assert lifted.value.tolist() == (x * rows[:, None]).tolist()
+        assert lifted.declared.shape == (3, 4)
+
     def test_the_declared_dtype_follows_torchs_rules(self) -> None:
         x = torch.ones(2, dtype=torch.float16)
         assert self.of("dtype(x * 2.0)", x=x) == torch.float16
