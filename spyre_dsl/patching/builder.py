@@ -15,7 +15,7 @@ from spyre_dsl.patching.driver import Rewriter
 from spyre_dsl.patching.eager import RewrittenForward, files_that_write, wrote
 from spyre_dsl.patching.entry import GraphEntry
 from spyre_dsl.patching.errors import TiedWeightError
-from spyre_dsl.patching.export_owner import ExportedOwner, export_owner
+from spyre_dsl.patching.export_owner import ExportedOwner, example_of, export_owner
 from spyre_dsl.patching.fold import EMITTED, Fold, fold
 from spyre_dsl.patching.owners import is_inside
 from spyre_dsl.patching.predicate import guards_so_far, predicate_of
@@ -73,6 +73,7 @@ class EntryBuilder:
     ) -> tuple[GraphEntry, list[Site]]:
         """The same, with the sites that were rewritten in it."""
         exported, autocast = export_owner(owner, path, forward, structure, leaves), autocast_now()
+        leaves = [example_of(leaf) for leaf in leaves]
         write_casts(exported.graph_module.graph, autocast)
         entry, sites = without_autocast(autocast, self._rewritten, exported, owner, path, structure, leaves)
         return replace(entry, autocast=autocast), sites

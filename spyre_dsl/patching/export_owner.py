@@ -109,7 +109,7 @@ def export_owner(
     """
     call = _Call(owner, forward, structure)
     examples = tuple(example_of(leaf) for leaf in leaves)
-    dynamic = (tuple({dim: torch.export.Dim.AUTO for dim in range(example.dim())} for example in examples),)
+    dynamic = (_open_dimensions(leaves),)
     try:
         with torch.inference_mode(False), torch.no_grad(), untouched(owner), exportable(owner), _quietly():
             program = torch.export.export(_Wrapper(owner, call), examples, dynamic_shapes=dynamic, strict=False)
@@ -124,6 +124,24 @@ def export_owner(
         raise ExportError(f"{path or 'the model'}: torch.export did not run its forward")
     _place_in_model(program.graph_module.graph, path, owner)
     return ExportedOwner(program.graph_module, _sources(program, path), call.result, call.log.reads(), program)
+
+
+def _open_dimensions(leaves: list[Any]) -> tuple[dict[int, Any], ...]:
+    """The dimensions of each leaf that the graph is to leave open.
+
+    Of a call that was recorded while the whole model was captured, its symbols only: what a module works out from
+    the width of a rotary table is then a number here, as it is there. In a call with real tensors nothing tells
+    them apart, and all are open.
+    """
+    recorded = any(isinstance(size, torch.SymInt) for leaf in leaves for size in leaf.shape)
+    return tuple(
+        {
+            dim: torch.export.Dim.AUTO
+            for dim, size in enumerate(leaf.shape)
+            if not recorded or isinstance(size, torch.SymInt)
+        }
+        for leaf in leaves
+    )
 
 
 def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:

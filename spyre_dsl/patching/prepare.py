@@ -102,7 +102,7 @@ class Preparation:
         examples = [example_of(leaf) for leaf in leaves]
         entry = table.find(module, structure, examples)
         if entry is None:
-            entry = self.builder(module, path, original_forward(module), structure, examples)
+            entry = self.builder(module, path, original_forward(module), structure, leaves)
             table.add(entry)
         return entry.fired
 
