@@ -8,7 +8,7 @@ is itself a finding (SD601), as is a code that does not exist (SD602).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from spyre_dsl.language.codes import CODES, diagnose
 from spyre_dsl.language.diagnostics import Diagnostic
@@ -78,17 +78,24 @@ def _end_of_block(lines: Sequence[str], line: int) -> int:
     return last
 
 
-def suppress(sources: Iterable[Source], found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """``found`` without what the files silence, and with what is wrong with their ignores."""
+def suppress(
+    sources: Iterable[Source], found: Sequence[Diagnostic], not_looked_for: Collection[str] = ()
+) -> list[Diagnostic]:
+    """``found`` without what the files silence, and with what is wrong with their ignores.
+
+    Nothing is wrong with ignores of codes that this run did not look for: another may find them.
+    """
     kept = list(found)
     for source in sources:
         listed = ignores(source)
         if listed:
-            kept = _suppress_in(source, listed, kept)
+            kept = _suppress_in(source, listed, kept, not_looked_for)
     return kept
 
 
-def _suppress_in(source: Source, listed: list[Ignore], found: list[Diagnostic]) -> list[Diagnostic]:
+def _suppress_in(
+    source: Source, listed: list[Ignore], found: list[Diagnostic], not_looked_for: Collection[str]
+) -> list[Diagnostic]:
     by_code: dict[str, list[Ignore]] = {}
     for ignore in listed:
         by_code.setdefault(ignore.code, []).append(ignore)
@@ -100,7 +107,8 @@ def _suppress_in(source: Source, listed: list[Ignore], found: list[Diagnostic]) 
             kept.append(diagnostic)
         else:
             used.add(silencing)
-    return [*kept, *(complaint for ignore in listed if ignore not in used for complaint in _complaints(source, ignore))]
+    idle = [ignore for ignore in listed if ignore not in used and ignore.code not in not_looked_for]
+    return [*kept, *(_complaint(source, ignore) for ignore in idle)]
 
 
 def _silencing(source: Source, by_code: Mapping[str, Sequence[Ignore]], diagnostic: Diagnostic) -> Ignore | None:
@@ -110,12 +118,12 @@ def _silencing(source: Source, by_code: Mapping[str, Sequence[Ignore]], diagnost
     return next((ignore for ignore in by_code[diagnostic.code] if ignore.first <= line <= ignore.last), None)
 
 
-def _complaints(source: Source, ignore: Ignore) -> list[Diagnostic]:
+def _complaint(source: Source, ignore: Ignore) -> Diagnostic:
     if ignore.code not in CODES:
         near = nearest(ignore.code, CODES)
         label = f"did you mean `{near}`?" if near else "`spyre-dsl explain` lists all codes"
         message = f"unknown code `{ignore.code}` in an ignore"
-        return [diagnose("SD602", message, source, ignore.span, label=label, suggestion=near)]
+        return diagnose("SD602", message, source, ignore.span, label=label, suggestion=near)
     lines = f"line {ignore.first}" if ignore.first == ignore.last else f"lines {ignore.first}-{ignore.last}"
     message = f"nothing on {lines} is reported as {ignore.code}"
-    return [diagnose("SD601", message, source, ignore.span, label="remove this ignore")]
+    return diagnose("SD601", message, source, ignore.span, label="remove this ignore")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from spyre_dsl.language.checks import check
+import pytest
+
+from spyre_dsl.language.checks import CODES_OF_SEVERAL, DEEP_CODES, check, checks
 from spyre_dsl.language.diagnostics import Diagnostic
 from spyre_dsl.language.loader import load_text
 from spyre_dsl.language.source import Source
@@ -88,3 +90,27 @@ def test_loading_errors_can_be_silenced_too() -> None:
         + "extra: 1  # spyre-dsl: ignore[SD101] for another tool\n"
     )
     assert check([load_text(text, "a.yaml")]) == ()
+
+
+class TestIgnoresOfWhatThisRunDoesNotLookFor:
+    """The same file is linted alone and with others, and with and without deep mode: an ignore may be idle in one."""
+
+    @pytest.mark.parametrize(("key", "deep", "said"), [("my_own_key", False, []), ("my_own_key", True, []),
+                                                       ("hidden_size", False, []), ("hidden_size", True, ["SD601"])])  # fmt: skip
+    def test_what_only_deep_mode_finds(self, key: str, deep: bool, said: list[str]) -> None:
+        line = f"config: {{{key}: 3}}  # spyre-dsl: ignore[SD214] of a remote model"
+        loaded = load_text(FILE.replace("{above}", line.replace("{", "{{").replace("}", "}}")).format(beside=""), "a")
+        assert [found.code for found in check([loaded], ignore=["SD302"], deep=deep)] == said
+
+    def test_what_only_several_files_show(self) -> None:
+        text = FILE.format(above="# spyre-dsl: ignore[SD402] ordered by the third file", beside="")
+        one, other = (load_text(text.replace("adapter: a", f"adapter: {name}"), name) for name in ("a", "b"))
+        assert [found.code for found in check([one], ignore=["SD302"])] == []
+        found = check([one, other], ignore=["SD302"])
+        assert [(entry.code, entry.source.name) for entry in found] == [("SD601", "a")]  # the overlap is told of `b`
+
+    def test_the_codes_of_deep_mode_are_those_of_its_checks(self) -> None:
+        assert frozenset().union(*(entry.codes for entry in checks(deep=True) if entry.deep)) == DEEP_CODES
+
+    def test_the_codes_of_several_files_are_of_checks_that_compare_them(self) -> None:
+        assert CODES_OF_SEVERAL < frozenset().union(*(entry.codes for entry in checks() if entry.together))

@@ -28,6 +28,12 @@ MODULES = (
 DEEP_MODULES = ("installed", "module_names")
 """The modules whose checks look at the installed transformers and torch; only ``deep`` imports them."""
 
+DEEP_CODES = frozenset({"SD104", "SD213", "SD214", "SD216"})
+"""What the checks of ``DEEP_MODULES`` report, without their being imported."""
+
+CODES_OF_SEVERAL = frozenset({"SD402", "SD403", "SD404", "SD405", "SD501"})
+"""What may be said of a file for what stands in another."""
+
 
 def check(
     results: Sequence[LoadResult],
@@ -89,7 +95,14 @@ def compare(
         if entry.together is not None:
             found.extend(entry.together(files))
     sources = [file.source for file in files]
-    return tuple(_sorted(sources, _wanted(suppress(sources, found), select, ignore)))
+    kept = suppress(sources, found, _not_looked_for(registered, len(files)))
+    return tuple(_sorted(sources, _wanted(kept, select, ignore)))
+
+
+def _not_looked_for(registered: Sequence[Registered], files: int) -> frozenset[str]:
+    """The codes of which this run finds none, or not all: a file can be linted alone, and without deep mode."""
+    shallow = not any(entry.deep for entry in registered)
+    return (DEEP_CODES if shallow else frozenset()) | (CODES_OF_SEVERAL if files == 1 else frozenset())
 
 
 def _wanted(
