@@ -10,8 +10,8 @@ values are folded again. Nothing shows a write through ``parameter.data``: that 
 from __future__ import annotations
 
 import types
-import weakref
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -23,7 +23,7 @@ from spyre_dsl.patching.entry import GraphEntry
 from spyre_dsl.patching.export_owner import Source
 from spyre_dsl.patching.fold import Fold
 from spyre_dsl.patching.journal import Journal
-from spyre_dsl.patching.owner_state import STATE, OwnerState
+from spyre_dsl.patching.owner_state import STATE, STATES, OwnerState
 from spyre_dsl.patching.stamp import Stamp
 
 _REFRESH_KEY = "spyre-dsl: refresh folded values"
@@ -102,18 +102,14 @@ def value_of(module: torch.nn.Module, source: Source) -> torch.Tensor:
     return value  # type: ignore[no-any-return]
 
 
-def watch_optimizers(state: OwnerState) -> None:
-    """Have ``state`` marked as stale after every step of any optimizer, for as long as it lives."""
-    if not _WATCHED:
-        register_optimizer_step_post_hook(_after_step)
-    _WATCHED.add(state)
-
-
-_WATCHED: weakref.WeakSet[OwnerState] = weakref.WeakSet()
+@lru_cache(maxsize=1)
+def watch_optimizers() -> None:
+    """Have every patched module marked as stale after every step of any optimizer."""
+    register_optimizer_step_post_hook(_after_step)
 
 
 def _after_step(*_: Any) -> None:
-    for state in list(_WATCHED):
+    for state in list(STATES):
         state.stale = True
 
 

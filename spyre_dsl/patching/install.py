@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from spyre_dsl.patching.alone import alone
 from spyre_dsl.patching.autocast import without_autocast
 from spyre_dsl.patching.entry import GraphEntry, GraphTable
-from spyre_dsl.patching.errors import UnseenSignature
+from spyre_dsl.patching.errors import PatchError, UnseenSignature
 from spyre_dsl.patching.folded import (
     adopt,
     refresh,
@@ -24,8 +25,8 @@ from spyre_dsl.patching.folded import (
 )
 from spyre_dsl.patching.inside import check_hooks, check_inside, inside, make_up_of
 from spyre_dsl.patching.journal import Journal
-from spyre_dsl.patching.owner_state import STATE, OwnerState
-from spyre_dsl.patching.retrace import module_stack_now, run_in_place
+from spyre_dsl.patching.owner_state import STATE, STATES, OwnerState
+from spyre_dsl.patching.retrace import graph_here, module_stack_now, run_in_place
 from spyre_dsl.patching.signature import Structure, describe, flatten, mutable_arguments, unflatten
 from spyre_dsl.patching.write_back import write_back
 
@@ -62,9 +63,9 @@ def original_forward(module: torch.nn.Module) -> Callable[..., Any]:
 
 def install(module: torch.nn.Module, path: str, table: GraphTable, journal: Journal) -> None:
     """Make ``module`` run the graphs of ``table``; every change goes through ``journal``, which the module keeps."""
-    state = OwnerState(table, path, vars(module).get("forward"), journal, make_up_of(module))
+    state = OwnerState(weakref.ref(module), table, path, vars(module).get("forward"), journal, make_up_of(module))
     state.inside = check_hooks(inside(module, state.make_up), path)
-    watch_optimizers(state)
+    watch_optimizers()
     journal.set_attribute(module, STATE, state)
     for entry in table.all():
         adopt(module, state, entry)
@@ -74,7 +75,9 @@ def install(module: torch.nn.Module, path: str, table: GraphTable, journal: Jour
 def _look_inside(module: torch.nn.Module, state: OwnerState, leaves: Sequence[Any]) -> None:
     """Refuse the call where what is inside the module is not what its graphs were made from."""
     if torch.compiler.is_dynamo_compiling():
-        _inside_is_the_same(module)
+        _look_inside_family(state.table)
+        if not state.sound:
+            _refuse_inside(module)
     elif not _tracing(leaves):
         known = state.inside or inside(module, state.make_up)
         state.inside = check_inside(known, state.path)
@@ -83,16 +86,32 @@ def _look_inside(module: torch.nn.Module, state: OwnerState, leaves: Sequence[An
 
 
 @torch._dynamo.assume_constant_result  # type: ignore[untyped-decorator]
-def _inside_is_the_same(module: torch.nn.Module) -> bool:
-    """Looked at once, when the module is compiled."""
-    state: OwnerState = vars(module)[STATE]
-    state.inside = check_inside(state.inside or inside(module, state.make_up), state.path)
+def _look_inside_family(table: GraphTable) -> bool:
+    """Look inside all modules that share ``table``, once, when one of them is compiled.
+
+    What is compiled is guarded by ``sound``, and not by the module it was compiled for: it serves all of them.
+    """
+    for state in list(STATES):
+        if state.table is table and (module := state.owner()) is not None:
+            try:
+                state.inside = check_inside(state.inside or inside(module, state.make_up), state.path)
+                state.sound = True
+            except PatchError:
+                state.sound = False  # so that this one is compiled by itself, which refuses
     return True
+
+
+@torch._dynamo.assume_constant_result  # type: ignore[untyped-decorator]
+def _refuse_inside(module: torch.nn.Module) -> None:
+    state: OwnerState = vars(module)[STATE]
+    check_inside(state.inside or inside(module, state.make_up), state.path)
 
 
 def _run(module: torch.nn.Module, state: OwnerState, entry: GraphEntry, leaves: Sequence[Any]) -> Any:
     values = _gather(module, state, entry, leaves)
-    stack = None if torch.compiler.is_dynamo_compiling() else module_stack_now()
+    if torch.compiler.is_dynamo_compiling():
+        return graph_here(entry.graph_module)(*values)
+    stack = module_stack_now()
     return entry.graph_module(*values) if stack is None else run_in_place(entry.graph_module, values, stack)
 
 
@@ -126,7 +145,8 @@ def _tracing(leaves: Sequence[Any]) -> bool:
 
 @torch.compiler.disable(  # type: ignore[no-untyped-call,untyped-decorator]
     reason="a module patched by spyre-dsl was called with a signature it has no rewritten graph for: "
-    "run the patched model once with such inputs, or plan with them, before compiling it with fullgraph=True"
+    "run the patched model once with such inputs, or plan with them, before compiling it with fullgraph=True "
+    "(a model that calls its modules otherwise when it is traced: compile it once without fullgraph)"
 )
 def _unseen(module: torch.nn.Module, structure: Structure, leaves: list[Any]) -> GraphEntry:
     """Export and rewrite for a signature that was not seen before; refuse where that cannot be done.
@@ -143,7 +163,8 @@ def _build(module: torch.nn.Module, state: OwnerState, structure: Structure, lea
         raise UnseenSignature(
             f"{state.path or 'the model'} ({type(module).__name__}) has no rewritten graph for the call "
             f"{describe(structure, leaves)}; run the patched model once with such inputs, or plan with them, before "
-            f"exporting it. It has graphs for: {'; '.join(entry.example for entry in state.table.all()) or 'nothing'}"
+            "exporting it (a model that calls its modules otherwise when it is traced: compile it once). "
+            f"It has graphs for: {'; '.join(entry.example for entry in state.table.all()) or 'nothing'}"
         )
     with torch.inference_mode(False):
         entry = state.table.builder(module, state.path, original_forward(module), structure, leaves)

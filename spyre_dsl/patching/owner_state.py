@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from spyre_dsl.patching.entry import GraphTable
 from spyre_dsl.patching.errors import NotPicklable
@@ -23,9 +26,11 @@ class OwnerState:
     """The graphs of one patched module, its folded values, and what is inside it.
 
     ``stale`` says that parameters may have changed without a trace since the values were folded: something was trained.
+    ``sound`` is False once something inside the module was found to be another than its graphs were made from.
     A deep copy of the module gets a state of its own.
     """
 
+    owner: weakref.ref[torch.nn.Module]
     table: GraphTable
     path: str
     base: Callable[..., Any] | None
@@ -35,9 +40,17 @@ class OwnerState:
     stamps: dict[str, Stamp] = field(default_factory=dict)
     folds: dict[str, Fold] = field(default_factory=dict)
     stale: bool = False
+    sound: bool = True
+
+    def __post_init__(self) -> None:
+        STATES.add(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OwnerState:
-        made = OwnerState(self.table, self.path, None, Journal(), self.make_up, None, {}, dict(self.folds), self.stale)
+        owner = self.owner()
+        made = OwnerState(
+            weakref.ref(memo[id(owner)]), self.table, self.path, None, Journal(), self.make_up,
+            folds=dict(self.folds), stale=self.stale,
+        )  # fmt: skip
         memo[id(self)] = made
         made.base = copy.deepcopy(self.base, memo)
         made.journal = copy.deepcopy(self.journal, memo)
@@ -52,3 +65,7 @@ class OwnerState:
             "`model.state_dict()`, which is that of the unpatched model, load it there, and plan and apply again; or "
             "revert the model first"
         )
+
+
+STATES: weakref.WeakSet[OwnerState] = weakref.WeakSet()
+"""Those of all patched modules of this process."""

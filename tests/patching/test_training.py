@@ -73,8 +73,9 @@ def test_a_step_of_an_optimizer_is_seen(patched, training: bool, kind: dict[str,
         agrees(model, model)
 
 
-def test_a_step_is_seen_when_evaluation_lies_between_it_and_its_gradients(patched) -> None:
-    model, _ = patched
+@pytest.mark.parametrize("copied", [False, True], ids=["model", "copy"])
+def test_a_step_is_seen_when_evaluation_lies_between_it_and_its_gradients(patched, copied: bool) -> None:
+    model = copy.deepcopy(patched[0]) if copied else patched[0]
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1, fused=True)
     loss = model(X).sum()
     agrees(model, model)
@@ -191,12 +192,12 @@ def test_a_copy_whose_parameters_changed_is_exported_with_what_they_are_now(patc
 
 
 def test_a_reverted_model_is_no_longer_watched(folded_layers) -> None:
-    from spyre_dsl.patching.folded import _WATCHED
+    from spyre_dsl.patching.owner_state import STATES
 
     gc.collect()
-    before = len(_WATCHED)
+    before = len(STATES)
     model = layers()
     folded_layers.apply(model).revert()
     del model
     gc.collect()
-    assert len(_WATCHED) == before
+    assert len(STATES) == before
