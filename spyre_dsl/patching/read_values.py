@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
+
+_PARTIAL = ("func", "args", "keywords")
 
 
 def kept(value: Any) -> Any:
@@ -18,7 +21,10 @@ def kept(value: Any) -> Any:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Whether two values are the same for a graph: equal, and of the same types throughout (``1`` is not ``True``)."""
+    """Whether two values are the same for a graph: equal, and of the same types throughout (``1`` is not ``True``).
+
+    Two partial functions are if they call the same with the same: each activation of a model may have one of its own.
+    """
     if left is right:
         return True
     kind = type(left)
@@ -28,6 +34,8 @@ def equal(left: Any, right: Any) -> bool:
         return len(left) == len(right) and all([equal(each, other) for each, other in zip(left, right)])
     if kind is dict:
         return list(left) == list(right) and all([equal(left[key], right[key]) for key in left])
+    if kind is functools.partial:
+        return all([equal(getattr(left, name), getattr(right, name)) for name in _PARTIAL])
     try:
         return bool(left == right)
     except (TypeError, ValueError, RuntimeError):

@@ -91,6 +91,19 @@ def test_what_another_thread_reads_meanwhile_is_not_noted():
     assert not any(name in ("use_cache", "training") for held in recorded(subject).held for name, _ in held.values)
 
 
+def gelu(approximate: str) -> torch.nn.Module:
+    function = functools.partial(torch.nn.functional.gelu, approximate=approximate)
+    return Reader(function, lambda config: config(torch.ones(2)))
+
+
+def test_partial_functions_are_equal_by_what_they_call():
+    subject = gelu("tanh")
+    reads = recorded(subject)
+    assert still_hold(reads, copy.deepcopy(subject))
+    subject.config = gelu("none").config
+    assert not still_hold(reads, subject)
+
+
 @dataclass
 class Part:
     heads: int = 2
