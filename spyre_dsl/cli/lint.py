@@ -147,6 +147,8 @@ def _problem(path: str) -> str | None:
     """Why there is nothing to lint at a path, if so."""
     from spyre_dsl.language.loader import adapter_files, why_unreadable
 
+    if os.path.isfile(path):
+        return None
     if (reason := why_unreadable(path)) is not None:
         return reason
     if not os.path.exists(path):
