@@ -95,8 +95,15 @@ def test_loading_errors_can_be_silenced_too() -> None:
 class TestIgnoresOfWhatThisRunDoesNotLookFor:
     """The same file is linted alone and with others, and with and without deep mode: an ignore may be idle in one."""
 
-    @pytest.mark.parametrize(("key", "deep", "said"), [("my_own_key", False, []), ("my_own_key", True, []),
-                                                       ("hidden_size", False, []), ("hidden_size", True, ["SD601"])])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("key", "deep", "said"),
+        [
+            ("my_own_key", False, []),
+            ("my_own_key", True, []),
+            ("hidden_size", False, []),
+            ("hidden_size", True, ["SD601"]),
+        ],
+    )
     def test_what_only_deep_mode_finds(self, key: str, deep: bool, said: list[str]) -> None:
         line = f"config: {{{key}: 3}}  # spyre-dsl: ignore[SD214] of a remote model"
         loaded = load_text(FILE.replace("{above}", line.replace("{", "{{").replace("}", "}}")).format(beside=""), "a")
