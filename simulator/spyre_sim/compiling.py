@@ -9,10 +9,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from . import context_memory, context_values  # noqa: F401  (they register their finders)
+from . import context, context_memory, context_values  # noqa: F401  (they register their finders)
 from .bundles import bundle
 from .capture import Captured, capture, flat_inputs, require_apart_inputs
-from .context import mark_in_context
 from .copying import NotCopied
 from .cost.plan import ProgramPlan, program_plan
 from .cost.program import ProgramCost, program_cost
@@ -24,6 +23,7 @@ from .legalize import legalize, taken_apart
 from .report import Bundle, Report
 from .sharing import storage_of, write_back
 from .stacks import Stack, chosen_stack
+from .surroundings import mark_in_context
 from .trace import Trace, record
 from .weights import Weights
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .context import CUTS, Surroundings, in_context
 from .cost.residency import OTHER_READERS, placements
 from .graph import DeviceOp, Format, Value
+from .surroundings import CUTS, Surroundings, in_context
 
 SAFE_LX_BYTES = 1_625_344  # 1587.25 KB: what lies beyond is the backend's, though the planner gives it away
 REPORTED_LX_BYTES = 1_638_400  # 1600 KB: the use from which corruption was reported
@@ -25,6 +25,7 @@ def scratchpad_overlap(around: Surroundings) -> Iterator[DeviceOp]:
     for placed in placements(around.program, around.stack):
         if placed.end >= REPORTED_LX_BYTES:
             op = around.program.ops[placed.first]
+            op.attributes["cores"] = around.stack.constants.cores
             op.attributes["lost_share"] = min((placed.end - SAFE_LX_BYTES) / placed.bytes_per_core, 1.0)
             yield op
 
@@ -50,8 +51,10 @@ def result_taken_for_default(around: Surroundings) -> Iterator[DeviceOp]:
     """A result with a dim of one element (one token) whose sticks do not lie along its last dim."""
     for op in around.program.ops:
         source = op.inputs[0] if op.kernel == "d2h" else None
-        layout = source.layout if isinstance(source, Value) else None
-        if layout is None or id(op.output) not in around.returned or op.output.numel < 2:
+        if not isinstance(source, Value) or id(op.output) not in around.returned or op.output.numel < 2:
+            continue
+        layout = source.layout
+        if layout is None:
             continue
         plain = source.format is Format.DL16 and not layout.sparse and layout.expression.supported
         stick = layout.stick_dim if plain else None
@@ -90,7 +93,8 @@ def _prefix_of(around: Surroundings, source: Value, axis: int) -> Value | None:
         if before.shape != value.shape:
             rest = [dim for dim in range(len(value.shape)) if dim != axis]
             same = len(before.shape) == len(value.shape) and all(before.shape[d] == value.shape[d] for d in rest)
-            starts_together = before.layout is not None and before.layout.offset == value.layout.offset
+            whole, part = before.layout, value.layout
+            starts_together = whole is not None and part is not None and whole.offset == part.offset
             return before if same and starts_together and before.shape[axis] > value.shape[axis] else None
         value = before
     return None

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import torch
 
-from .context import Surroundings, in_context
 from .graph import DeviceOp, Value
 from .ranges import INFINITE
+from .surroundings import Surroundings, in_context
 
 
 @in_context("S1")

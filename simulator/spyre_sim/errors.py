@@ -12,6 +12,7 @@ from typing import Any, Literal
 Kind = Literal["unsupported", "undefined", "not_modelled", "misuse"]
 When = Literal["compile", "run"]
 
+UNIMPLEMENTED = "Invoked sdsc_fused_{op}_0 which contains unimplemented operation {op}"  # when it runs (E24)
 OP_TABLE = "section 5"  # of the record: what each dated stack does with each op, cited by its section
 PREFIX = "Spyre backend does not support: "  # what the stack puts before an Unsupported (facts 3.5)
 

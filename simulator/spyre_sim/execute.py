@@ -15,11 +15,11 @@ from .graph import DeviceOp, Program, Value
 from .kernels import attention, elementwise, matmul, movement, normalisation, reductions, selection  # noqa: F401
 from .kernels.fused import fuse
 from .kernels.in_context import as_miscompiled
-from .kernels.numbers import Arithmetic, Words
+from .kernels.numbers import Arithmetic, Words, values_of
 from .kernels.parallel import torch_aside, torch_team
 from .kernels.registry import KERNELS
 from .kernels.tails import Tails
-from .legalize.lower import call
+from .legalize.arguments import call
 from .stacks import Stack
 from .transfers import down, up
 
@@ -117,7 +117,7 @@ class Executor:
             return lambda inputs: up(inputs[0], op.output.format, self.stack)
         if op.kernel == "d2h":
             return as_miscompiled(
-                self.arithmetic, op, lambda inputs: down(_values(inputs[0]), op.inputs[0], self.stack)
+                self.arithmetic, op, lambda inputs: down(values_of(inputs[0]), op.inputs[0], self.stack)
             )
         if op.kernel == "host":
             return as_miscompiled(self.arithmetic, op, lambda inputs: _on_host(op, inputs))
@@ -181,10 +181,6 @@ def seen(op: DeviceOp, source: Any) -> Any:
     result = DIRECT.get(target, target)(source.words if isinstance(source, Words) else source, *args)
     part = result if pick < 0 else result[pick]
     return Words(part) if isinstance(source, Words) else part
-
-
-def _values(item: Any) -> torch.Tensor:
-    return item.values() if isinstance(item, Words) else item
 
 
 def _on_host(op: DeviceOp, inputs: list[Any]) -> Any:

@@ -93,8 +93,9 @@ def _as_op(node: torch.fx.Node) -> DeviceOp:
 
 def _as_declared(node: Any, result: Any) -> Any:
     declared = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
-    both = isinstance(declared, torch.Tensor) and isinstance(result, torch.Tensor)
-    return result.to(declared.dtype) if both else result
+    if isinstance(declared, torch.Tensor) and isinstance(result, torch.Tensor):
+        return result.to(declared.dtype)
+    return result
 
 
 def _no_hardware(what: str) -> RunError:

@@ -86,7 +86,7 @@ def _extent(name: str, tensor: torch.Tensor, given: bool, written: bool) -> _Ext
 
 def _in_common(one: _Extent, other: _Extent) -> bool:
     """Whether two tensors of overlapping extents have a byte in common: columns side by side have none."""
-    return bool(np.may_share_memory(_array(one.tensor), _array(other.tensor), max_work=MAX_WORK))
+    return bool(np.may_share_memory(_array(one.tensor), _array(other.tensor), max_work=MAX_WORK))  # type: ignore[arg-type]
 
 
 def _array(tensor: torch.Tensor) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from .graph import DeviceOp, Site
-from .kernels.numbers import Words
+from .kernels.numbers import values_of
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Recorder:
         self._counts: dict[str, int] = {}
 
     def __call__(self, op: DeviceOp, value: Any) -> None:
-        tensor = value.values() if isinstance(value, Words) else value
+        tensor = values_of(value)
         if isinstance(tensor, torch.Tensor):
             kept = tensor.detach().clone()
             self.steps.append(Step(self._name(op), op.kernel, op.site, op.bundle, kept))

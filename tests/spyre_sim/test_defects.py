@@ -10,9 +10,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import spyre_sim
-from spyre_sim.context import FINDERS
 from spyre_sim.defects import MODELLED
 from spyre_sim.stacks import Stack
+from spyre_sim.surroundings import FINDERS
 
 torch.manual_seed(0)
 

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 import spyre_sim
-from spyre_sim.context import FINDERS
+from spyre_sim.surroundings import FINDERS
 from tests.spyre_sim.test_defects import error, half, with_defects
 
 pytestmark = pytest.mark.filterwarnings("ignore::spyre_sim.SilentDefectWarning")  # defects are the subject

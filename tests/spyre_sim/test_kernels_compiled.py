@@ -9,7 +9,7 @@ import pytest
 
 from spyre_sim.formats.dlfloat import decode_table, round_dl16_numpy
 from spyre_sim.formats.sums import sum_rows_numpy
-from spyre_sim.kernels import compiled
+from spyre_sim.kernels import compiled, compiled_norms
 from spyre_sim.kernels.elementwise import FUNCTIONS, table_of
 from spyre_sim.kernels.numbers import Arithmetic
 from spyre_sim.stacks import load_stack
@@ -203,6 +203,6 @@ class TestRows:
         x, y = on_grid(width), on_grid(width, seed=1)
         weight, bias = on_grid(width, seed=2)[:2]
         mine, other = np.empty_like(x), np.empty_like(x)
-        compiled.add_and_norm_loop(x, y, narrow, 1e-5, weight, bias, mine)
-        compiled.layer_norm_loop(round_dl16_numpy(x + y), narrow, 1e-5, weight, bias, other)
+        compiled_norms.add_and_norm_loop(x, y, narrow, 1e-5, weight, bias, mine)
+        compiled_norms.layer_norm_loop(round_dl16_numpy(x + y), narrow, 1e-5, weight, bias, other)
         assert same(mine, other)

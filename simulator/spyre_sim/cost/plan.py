@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..graph import DeviceOp, Program, Value
-from ..layout.default import LayoutError, default_layout
+from ..layout.default import Generation, LayoutError, default_layout
 from ..stacks import Stack
 from .extent import device_bytes
 from .op_division import OpDivision, divided
@@ -134,7 +134,7 @@ def device_size(value: Value, stack: Stack) -> tuple[int, ...]:
     dims = tuple(range(len(value.shape)))
     along = layout.expression.variable
     order = (*dims, -1) if layout.sparse else dims if along is None else (*(d for d in dims if d != along), along)
-    generation = "2025-11" if stack.date.year < 2026 else "2026"
+    generation: Generation = "2025-11" if stack.date.year < 2026 else "2026"
     try:
         return tuple(default_layout(value.shape, None, DTYPE_OF_LANES[layout.lanes], order, generation=generation)[0])
     except LayoutError:  # a rank that has a layout as a view only

@@ -28,7 +28,7 @@ _FLOAT16_NAN = np.uint32(0x7E00)
 BLOCK = 1024  # words that are looked up at a time: they stay in the first cache
 
 
-def _jit(function: Any) -> Any:
+def jit(function: Any) -> Any:
     """Compile on first call; cache where a folder for it can be written."""
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
@@ -47,14 +47,14 @@ def word_of(value: Any) -> Any:
     return np.uint32(word | np.uint32(np.uint32(bits >> np.uint32(31)) << np.uint32(15)))
 
 
-@_jit
+@jit
 def words_loop(values: Any, words: Any) -> None:
     """words[i] = the word of values[i], uint16; values on the grid. 1-D."""
     for i in range(values.size):
         words[i] = word_of(values[i])
 
 
-@_jit
+@jit
 def table_loop(values: Any, table: Any, out: Any) -> None:
     """out[i] = table[word of values[i]]; values on the grid, a table of float32 or of int16 words. 1-D.
 
@@ -68,7 +68,7 @@ def table_loop(values: Any, table: Any, out: Any) -> None:
         look_up_loop(table, words[: stop - start], out[start:stop])
 
 
-@_jit
+@jit
 def float16_loop(values: Any, out: Any) -> None:
     """out[i] = the int16 pattern of values[i] in float16, for a stack that truncates what is subnormal there. 1-D.
 
@@ -85,7 +85,7 @@ def float16_loop(values: Any, out: Any) -> None:
         out[i] = np.int16(np.uint16(_FLOAT16_NAN if magnitude > INFINITY_BITS else word))
 
 
-@_jit
+@jit
 def round_columns_loop(rows: Any, first: int, last: int) -> None:
     """rows[r, c] = round(rows[r, c]) for columns `first` to `last`, in place."""
     for r in range(rows.shape[0]):
@@ -94,7 +94,7 @@ def round_columns_loop(rows: Any, first: int, last: int) -> None:
             row[c] = rounded(row[c])
 
 
-@_jit
+@jit
 def add_part_loop(rows: Any, first: int, last: int, part: Any) -> None:
     """As `round_columns_loop`, of round(rows[r, c]) + round(part[r, c - first])."""
     for r in range(rows.shape[0]):
@@ -103,7 +103,7 @@ def add_part_loop(rows: Any, first: int, last: int, part: Any) -> None:
             row[c] = rounded(rounded(row[c]) + rounded(added[c]))
 
 
-@_jit
+@jit
 def bias_loop(rows: Any, first: int, last: int, bias: Any) -> None:
     """As `round_columns_loop`, of round(rows[r, c]) + bias[c]."""
     added = bias[first:last]
@@ -113,7 +113,7 @@ def bias_loop(rows: Any, first: int, last: int, bias: Any) -> None:
             row[c] = rounded(rounded(row[c]) + added[c])
 
 
-@_jit
+@jit
 def bias_table_loop(rows: Any, first: int, last: int, bias: Any, table: Any) -> None:
     """As `bias_loop`, then through a table."""
     added, words = bias[first:last], np.empty(last - first, np.uint16)
@@ -124,21 +124,21 @@ def bias_table_loop(rows: Any, first: int, last: int, bias: Any, table: Any) -> 
         look_up_loop(table, words, row)
 
 
-@_jit
+@jit
 def add_loop(x: Any, y: Any, out: Any) -> None:
     """out = round(x + y). 1-D."""
     for i in range(x.size):
         out[i] = rounded(x[i] + y[i])
 
 
-@_jit
+@jit
 def mul_loop(x: Any, y: Any, out: Any) -> None:
     """out = round(x * y). 1-D."""
     for i in range(x.size):
         out[i] = rounded(x[i] * y[i])
 
 
-@_jit
+@jit
 def strided_rows_loop(flat: Any, offset: int, sizes: Any, strides: Any, out: Any, factor: Any, start: int) -> None:
     """out[r] = round(flat row * factor) for the rows `start`.. of a view of three outer dims and a contiguous last.
 
@@ -158,7 +158,7 @@ def strided_rows_loop(flat: Any, offset: int, sizes: Any, strides: Any, out: Any
             i, j = i + 1, 0
 
 
-@_jit
+@jit
 def store_heads_loop(matrices: Any, first: int, out: Any) -> None:
     """Matrices `first` and on of [B * H, rows, columns], rounded, to their places in `out` [B, rows, H, columns]."""
     heads = out.shape[2]
@@ -179,7 +179,7 @@ def _top(row: Any) -> Any:
     return top
 
 
-@_jit
+@jit
 def _softmax_row(row: Any, out: Any, table: Any, words: Any, lanes: Any) -> None:
     """`out` may be `row`; `words`, uint16 [n], and `lanes`, float32 [32], are scratch."""
     top = _top(row)
@@ -191,13 +191,13 @@ def _softmax_row(row: Any, out: Any, table: Any, words: Any, lanes: Any) -> None
         out[c] = rounded(out[c] / total)
 
 
-@_jit
+@jit
 def softmax_loop(scores: Any, table: Any) -> None:
     """Rows of scores -> softmax, in place, each of the five kernels rounding its result (A27). `table`: of exp."""
     softmax_into_loop(scores, scores, table)
 
 
-@_jit
+@jit
 def softmax_into_loop(scores: Any, out: Any, table: Any) -> None:
     """As `softmax_loop`, into another array."""
     words, lanes = np.empty(scores.shape[1], np.uint16), np.empty(32, np.float32)
@@ -205,7 +205,7 @@ def softmax_into_loop(scores: Any, out: Any, table: Any) -> None:
         _softmax_row(scores[r], out[r], table, words, lanes)
 
 
-@_jit
+@jit
 def masked_softmax_loop(scores: Any, mask: Any, first: int, heads: int, table: Any) -> None:
     """As `softmax_loop` on [n, rows, columns], the scores rounded and a mask added first, rounded too.
 
@@ -222,7 +222,7 @@ def masked_softmax_loop(scores: Any, mask: Any, first: int, heads: int, table: A
             _softmax_row(row, row, table, words, lanes)
 
 
-@_jit
+@jit
 def raw_softmax_loop(scores: Any, table: Any) -> None:
     """As `softmax_loop` on [n, rows, columns], the scores rounded first."""
     words, lanes = np.empty(scores.shape[2], np.uint16), np.empty(32, np.float32)
@@ -251,7 +251,7 @@ def chunked_sum(row: Any, scratch: Any) -> Any:
     return total
 
 
-@_jit
+@jit
 def chunked_sum_loop(rows: Any, chunk: int, out: Any) -> None:
     """out[r] = the sum of rows[r] in DLFloat16, by chunks."""
     scratch = np.empty(chunk, np.float32)
@@ -259,7 +259,7 @@ def chunked_sum_loop(rows: Any, chunk: int, out: Any) -> None:
         out[r] = chunked_sum(rows[r], scratch)
 
 
-@_jit
+@jit
 def float_sum_loop(rows: Any, chunk: int, out: Any) -> None:
     """out[r] = the sum of rows[r], float32 within chunks and DLFloat16 from chunk to chunk."""
     for r in range(rows.shape[0]):
@@ -270,78 +270,6 @@ def float_sum_loop(rows: Any, chunk: int, out: Any) -> None:
                 part += rows[r, c]
             total = rounded(total + rounded(part))
         out[r] = total
-
-
-@_jit
-def moments_loop(rows: Any, narrow: bool, out: Any) -> None:
-    """out[r] = (E[x], E[x^2]) of rows[r], in DLFloat16 if `narrow` (A20, U2)."""
-    for r in range(rows.shape[0]):
-        total, squares = _moments(rows[r])
-        out[r, 0] = rounded(total) if narrow else total
-        out[r, 1] = rounded(squares) if narrow else squares
-
-
-@numba.njit(error_model="numpy", nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _moments(row: Any) -> Any:
-    """E[x] and E[x^2] in float32; the order of a sum in float32 is not modelled, so the compiler may choose it."""
-    total, squares = np.float32(0), np.float32(0)
-    for c in range(row.size):
-        total += row[c]
-        squares += row[c] * row[c]
-    factor = np.float32(1) / np.float32(row.size)
-    return total * factor, squares * factor
-
-
-@_jit
-def norm_scale_loop(moments: Any, eps: float, out: Any) -> None:
-    """out[r] = round(rsqrt(E[x^2] - E[x]^2 + eps)): what cancels there is gone (A21, S10)."""
-    for r in range(moments.shape[0]):
-        out[r] = _norm_scale(moments[r, 0], moments[r, 1], eps)
-
-
-@numba.njit(inline="always", error_model="numpy")
-def _norm_scale(mean: Any, square: Any, eps: Any) -> Any:
-    variance = np.float32(square - np.float32(mean * mean)) + np.float32(eps)
-    return rounded(np.float32(1) / np.sqrt(np.float32(variance)))
-
-
-@_jit
-def norm_loop(rows: Any, moments: Any, scale: Any, weight: Any, bias: Any, out: Any) -> None:
-    """out = round((x - E[x]) * scale * weight + bias)."""
-    for r in range(rows.shape[0]):
-        mean, factor = moments[r, 0], scale[r]
-        for c in range(rows.shape[1]):
-            out[r, c] = rounded((rows[r, c] - mean) * factor * weight[c] + bias[c])
-
-
-@_jit
-def _layer_norm_row(row: Any, narrow: bool, eps: float, weight: Any, bias: Any, out: Any) -> None:
-    """The three kernels of layer_norm."""
-    mean, square = _moments(row)
-    mean = rounded(mean) if narrow else mean
-    square = rounded(square) if narrow else square
-    factor = _norm_scale(mean, square, eps)
-    for c in range(row.size):
-        out[c] = rounded((row[c] - mean) * factor * weight[c] + bias[c])
-
-
-@_jit
-def layer_norm_loop(rows: Any, narrow: bool, eps: float, weight: Any, bias: Any, out: Any) -> None:
-    """The three kernels of layer_norm on each row in turn."""
-    for r in range(rows.shape[0]):
-        _layer_norm_row(rows[r], narrow, eps, weight, bias, out[r])
-
-
-@_jit
-def add_and_norm_loop(x: Any, y: Any, narrow: bool, eps: float, weight: Any, bias: Any, out: Any) -> None:
-    """As `layer_norm_loop`, of round(x + y).
-
-    The sum has a row of its own, which stays in the first cache: two names for one array stop vectors.
-    """
-    held = np.empty(out.shape[1], np.float32)
-    for r in range(out.shape[0]):
-        add_loop(x[r], y[r], held)
-        _layer_norm_row(held, narrow, eps, weight, bias, out[r])
 
 
 __all__ = ["decode_loop", "decode_rows_loop", "sum_rows_loop"]

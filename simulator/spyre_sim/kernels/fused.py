@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..graph import DeviceOp, Format, Program, Value
-from . import buffers, compiled, fused_attention
+from . import buffers, compiled, compiled_norms, fused_attention
 from .elementwise import FUNCTIONS, table_of
 from .in_context import is_miscompiled
 from .matmul import product
@@ -102,7 +102,7 @@ def layer_norm(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tenso
     narrow, eps = is_narrow(arithmetic, Format.DL16), epsilon(arithmetic, op.attributes["scale"])
 
     def block(part: slice) -> None:
-        compiled.layer_norm_loop(rows[part], narrow, eps, weight, bias, target[part])
+        compiled_norms.layer_norm_loop(rows[part], narrow, eps, weight, bias, target[part])
 
     over_rows(len(rows), rows.size, block)
     return out
@@ -137,7 +137,7 @@ def add_and_norm(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Ten
     narrow, eps = is_narrow(arithmetic, Format.DL16), epsilon(arithmetic, op.attributes["scale"])
 
     def block(part: slice) -> None:
-        compiled.add_and_norm_loop(left[part], right[part], narrow, eps, weight, bias, target[part])
+        compiled_norms.add_and_norm_loop(left[part], right[part], narrow, eps, weight, bias, target[part])
 
     over_rows(len(target), target.size, block)
     return out

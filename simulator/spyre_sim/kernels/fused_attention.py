@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from . import buffers, compiled
 from .elementwise import table_of
 from .matmul import PRODUCTS as PRODUCTS_AN_ELEMENT
 from .matmul import as_batches, multiplying, operands, ragged
-from .numbers import Arithmetic, Tensor, Words, array, contiguous, copied_on_grid, rows_of, scaling
+from .numbers import Arithmetic, Tensor, Words, array, contiguous, copied_on_grid, rows_of, scaling, values_of
 from .parallel import at_once, over_rows, shares
 from .registry import kernel
 from .uses import Pattern, Uses, other
@@ -179,7 +179,7 @@ def _scaled(arithmetic: Arithmetic, item: Any, factor: float | None) -> tuple[An
     """round(item * factor), and what computes some of its matrices; without a factor what is there already."""
     if factor is None:
         return item, _nothing
-    values = item.values() if isinstance(item, Words) else item
+    values = values_of(item)
     number = arithmetic.number(float(factor), Format.DL16)
     found = scaling(values, number)
     if found is None:
@@ -237,7 +237,7 @@ def _weighing(
     return weigh
 
 
-def _one_by_one(tasks: list[Callable[[], object]]) -> None:
+def _one_by_one(tasks: Sequence[Any]) -> None:
     for task in tasks:
         task()
 

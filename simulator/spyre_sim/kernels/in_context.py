@@ -14,7 +14,7 @@ import torch
 
 from ..graph import DeviceOp
 from . import in_context_memory
-from .numbers import Arithmetic, Tensor, Words
+from .numbers import Arithmetic, Tensor, values_of
 
 Before = Callable[[DeviceOp, list[Any]], list[Any]]
 After = Callable[[Arithmetic, DeviceOp, Any], Any]
@@ -56,20 +56,20 @@ def _one_mislabelled(op: DeviceOp, inputs: list[Any]) -> list[Any]:
 
 
 def _relabelled(item: Any) -> Tensor:
-    tensor = _values(item)
+    tensor = values_of(item)
     return tensor.transpose(1, 2).contiguous().view(tensor.shape)
 
 
 def _stick_late(op: DeviceOp, inputs: list[Any]) -> list[Any]:
     """S16: cause unknown; here the one row is read a stick late, half a stick where it has only one."""
-    x = _values(inputs[0])
+    x = values_of(inputs[0])
     return [x.roll(64 if x.shape[-1] > 64 else 32, -1), *inputs[1:]]
 
 
 def _sticks_first(op: DeviceOp, inputs: list[Any]) -> list[Any]:
     """S31: the contraction runs [stick, head, lane] where the words lie [head, stick, lane]."""
     heads, sticks = op.attributes["heads"]
-    x = _values(inputs[0])
+    x = values_of(inputs[0])
     parts = x.reshape(*x.shape[:-1], heads, sticks, -1).transpose(-3, -2)
     return [parts.reshape(x.shape), *inputs[1:]]
 
@@ -77,7 +77,7 @@ def _sticks_first(op: DeviceOp, inputs: list[Any]) -> list[Any]:
 def _offset_dropped(op: DeviceOp, inputs: list[Any]) -> list[Any]:
     """S33: the slice is read from the start of its buffer."""
     position = op.attributes["sliced"]
-    cut = _values(inputs[position])
+    cut = values_of(inputs[position])
     return [*inputs[:position], cut.as_strided(cut.shape, cut.stride(), 0), *inputs[position + 1 :]]
 
 
@@ -96,10 +96,6 @@ def _one_in_twenty(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> Tens
 def _position_lost(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> Tensor:
     """S17: right for the first position only; here every position has the first one's angles."""
     return result[..., :1, :].expand(result.shape).contiguous()
-
-
-def _values(item: Any) -> Tensor:
-    return item.values() if isinstance(item, Words) else item
 
 
 BEFORE: dict[str, Before] = {

@@ -7,18 +7,17 @@ from typing import Any
 import torch
 
 from ..graph import DeviceOp
-from ..layout.default import DeviceLayout, contiguous_stride, default_layout
+from ..layout.default import contiguous_stride, default_device_layout
 from ..layout.store import read_words, write_words
-from .numbers import Arithmetic, Tensor, Words
+from .numbers import Arithmetic, Tensor, values_of
 
-CORES = 32
 INFINITY = 2.0**24  # what a host infinity became is beyond that (N13)
 
 
 def scratchpad_overlap(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> Tensor:
     """S22: the end of every core's part is overwritten; by what is not published, so with zeros."""
     flat = result.reshape(-1)
-    part = -(-flat.numel() // CORES)
+    part = -(-flat.numel() // op.attributes["cores"])
     lost = torch.arange(flat.numel()) % part >= part * (1.0 - op.attributes["lost_share"])
     return torch.where(lost, 0.0, flat).reshape(result.shape)
 
@@ -34,7 +33,7 @@ def views_in_memory_order(op: DeviceOp, inputs: list[Any]) -> list[Any]:
 
 
 def _relabelled(item: Any) -> Tensor:
-    tensor = _values(item)
+    tensor = values_of(item)
     if 0 in tensor.stride():
         return tensor  # repeated elements lie there once: there is no second order to read them in
     return tensor.as_strided(tensor.shape, contiguous_stride(tensor.shape), tensor.storage_offset())
@@ -44,8 +43,8 @@ def result_as_default(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> T
     """S34: the words, in sticks along another dim, are read as if in the default layout; beyond them memory is zero."""
     size = tuple(result.shape)
     order = [dim for dim in range(len(size)) if dim != op.attributes["stick"]] + [op.attributes["stick"]]
-    lies = DeviceLayout(*map(tuple, default_layout(size, None, "float16", order)))
-    taken = DeviceLayout(*map(tuple, default_layout(size)))
+    lies = default_device_layout(size, None, "float16", order)
+    taken = default_device_layout(size)
     values = result.to(torch.float32).contiguous().numpy()
     words = torch.from_numpy(write_words(values, lies).reshape(-1))
     count = taken.sticks * taken.lanes
@@ -56,7 +55,7 @@ def result_as_default(arithmetic: Arithmetic, op: DeviceOp, result: Tensor) -> T
 def whole_source(op: DeviceOp, inputs: list[Any]) -> list[Any]:
     """S42: as many rows of the whole source as there is room for."""
     axis, first, last, _ = op.attributes["args"]
-    return [inputs[0], _values(inputs[1]).narrow(axis, 0, last - first)]
+    return [inputs[0], values_of(inputs[1]).narrow(axis, 0, last - first)]
 
 
 def offset_ignored(op: DeviceOp, inputs: list[Any]) -> list[Any]:
@@ -66,19 +65,15 @@ def offset_ignored(op: DeviceOp, inputs: list[Any]) -> list[Any]:
 
 
 def _from_start(item: Any) -> Tensor:
-    tensor = _values(item)
+    tensor = values_of(item)
     return tensor.as_strided(tensor.shape, tensor.stride(), 0)
 
 
 def merged_symbol(op: DeviceOp, inputs: list[Any]) -> list[Any]:
     """S61: the sum of two infinities is not-a-number whatever their signs."""
-    x, y = map(_values, inputs)
+    x, y = map(values_of, inputs)
     both = (x.abs() > INFINITY) & (y.abs() > INFINITY)
     return [torch.where(both, float("nan"), x), y]
-
-
-def _values(item: Any) -> Tensor:
-    return item.values() if isinstance(item, Words) else item
 
 
 BEFORE = {

@@ -12,7 +12,7 @@ import torch
 
 from ..graph import DeviceOp, Format
 from . import buffers, compiled
-from .numbers import Arithmetic, Tensor, Words, rows_of
+from .numbers import Arithmetic, Tensor, Words, rows_of, values_of
 from .parallel import at_once, shares
 from .registry import kernel
 
@@ -65,7 +65,7 @@ def product(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any], finish: Fin
 def operands(op: DeviceOp, inputs: list[Any]) -> tuple[Tensor, Any]:
     """Values on the left, values or the words of one matrix on the right."""
     x, y = inputs
-    x = x.values() if isinstance(x, Words) else x
+    x = values_of(x)
     if "S30" in op.defects:
         x = x[:, :1].expand(x.shape)  # every row reads row 0: the unit-batch case swapped its axes
     if isinstance(y, Words) and len(y.shape) > 2:

@@ -9,7 +9,7 @@ import torch
 
 from ..formats import round_dl16
 from ..graph import DeviceOp, Format
-from .numbers import Arithmetic, Tensor, Words, array, contiguous, copied_on_grid
+from .numbers import Arithmetic, Tensor, Words, array, contiguous, copied_on_grid, values_of
 from .registry import kernel
 
 aten = torch.ops.aten
@@ -20,7 +20,7 @@ ALLOCATOR_FILL = -1431655766  # 0xAAAAAAAA as int32 (N37)
 @kernel("restickify")
 def restickify(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     """The same values with their sticks along another dim: the order that is simulated is the host's."""
-    return inputs[0].values() if isinstance(inputs[0], Words) else inputs[0]
+    return values_of(inputs[0])
 
 
 @kernel("identity")
@@ -34,7 +34,7 @@ def identity(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
 @kernel("copy")
 def copy(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     """A reshape or repeat that moves data."""
-    source = inputs[0].values() if isinstance(inputs[0], Words) else inputs[0]
+    source = values_of(inputs[0])
     return op.attributes["target"](source, *op.attributes["args"]).contiguous()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..graph import DeviceOp, Format
-from . import buffers, compiled
+from . import buffers, compiled_norms
 from .numbers import Arithmetic, Tensor, array, contiguous, rows_of
 from .parallel import over_rows
 from .registry import kernel
@@ -20,7 +20,7 @@ def exx2(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     out = buffers.empty(op.output.shape)
     target = rows_of(out)
     narrow = is_narrow(arithmetic, op.output.format)
-    over_rows(len(rows), rows.size, lambda part: compiled.moments_loop(rows[part], narrow, target[part]))
+    over_rows(len(rows), rows.size, lambda part: compiled_norms.moments_loop(rows[part], narrow, target[part]))
     return out
 
 
@@ -33,7 +33,7 @@ def is_narrow(arithmetic: Arithmetic, fmt: Format) -> bool:
 def layernormscale(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Tensor:
     moments = rows_of(contiguous(inputs[0]))
     out = buffers.empty(op.output.shape)
-    compiled.norm_scale_loop(moments, epsilon(arithmetic, op), array(out).reshape(-1))
+    compiled_norms.norm_scale_loop(moments, epsilon(arithmetic, op), array(out).reshape(-1))
     return out
 
 
@@ -53,7 +53,7 @@ def layernormnorm(arithmetic: Arithmetic, op: DeviceOp, inputs: list[Any]) -> Te
     rows, target = rows_of(x), rows_of(out)
 
     def block(part: slice) -> None:
-        compiled.norm_loop(rows[part], moments[part], scale[part], weight, bias, target[part])
+        compiled_norms.norm_loop(rows[part], moments[part], scale[part], weight, bias, target[part])
 
     over_rows(len(rows), rows.size, block)
     return out

@@ -87,6 +87,11 @@ class Words:
         return Words(torch.from_numpy(encode_dl16(values).view(np.int16)))
 
 
+def values_of(item: Any) -> Any:
+    """What a kernel was given, with words as their values."""
+    return item.values() if isinstance(item, Words) else item
+
+
 def array(tensor: Tensor) -> Any:
     """The NumPy view of a contiguous tensor."""
     return tensor.numpy()
@@ -94,13 +99,13 @@ def array(tensor: Tensor) -> Any:
 
 def contiguous(tensor: Tensor | Words) -> Tensor:
     """float32, C-contiguous; a copy only where it has to be one."""
-    values = tensor.values() if isinstance(tensor, Words) else tensor
-    return values.contiguous()
+    result: Tensor = values_of(tensor).contiguous()
+    return result
 
 
 def copied_on_grid(tensor: Tensor | Words) -> Tensor:
     """As `contiguous`, for values on the grid: strided ones are copied without torch's thread team."""
-    values = tensor.values() if isinstance(tensor, Words) else tensor
+    values: Tensor = values_of(tensor)
     if values.is_contiguous():
         return values
     copied = scaled_copy(values, 1.0) if values.dtype is torch.float32 else None

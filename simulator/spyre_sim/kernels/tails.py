@@ -16,7 +16,7 @@ import torch
 from ..formats import decode_dl16
 from ..graph import DeviceOp, Format, Value
 from .elementwise import BINARY, COMPARISONS, FUNCTIONS
-from .numbers import Arithmetic, Tensor, Words
+from .numbers import Arithmetic, Tensor, values_of
 from .registry import KERNELS
 
 POINTWISE = frozenset({*FUNCTIONS, *BINARY, *COMPARISONS, "where3", "clip", "softplus"})
@@ -73,8 +73,9 @@ class Tails:
         if isinstance(source, Value) and source.shape and source.shape[-1] == op.output.shape[-1]:
             if op.kernel == "view":
                 return self._seen(op, source, shape)
-            if op.kernel == "identity" and self._of(source) is not None:
-                return self._of(source)  # whole sticks are copied
+            tail = self._of(source) if op.kernel == "identity" else None
+            if tail is not None:
+                return tail  # whole sticks are copied
         return self._fresh(shape)
 
     def _pointwise(self, op: DeviceOp, inputs: list[Any], shape: tuple[int, ...]) -> Tensor:
@@ -89,7 +90,7 @@ class Tails:
 
     def _operand(self, op: DeviceOp, item: Any, given: Any) -> Any:
         if not isinstance(item, Value) or not item.shape or item.shape[-1] == 1:
-            return given.values() if isinstance(given, Words) else given  # one lane for all
+            return values_of(given)  # one lane for all
         tail = self._of(item)
         return tail if tail is not None else self._fresh((*item.shape[:-1], self._tail_width(op.output)))
 

@@ -11,7 +11,7 @@ from ..graph import Format, Value
 from .builder import Builder, dtype_name
 from .conversions import convert
 from .pointwise import pointwise
-from .refused import Refused
+from .refused import Refused, unimplemented
 from .registry import lowers
 
 UNARY = {
@@ -131,7 +131,7 @@ def rsub(build: Builder, self: Any, other: Any, alpha: Any = 1) -> Value:
 @lowers("div", "true_divide")
 def div(build: Builder, self: Any, other: Any, rounding_mode: Any = None) -> Value:
     if rounding_mode is not None:
-        raise Refused("E24", build.profile.text("floor_divide"), when="run")  # no kernel of O4 rounds a quotient
+        raise unimplemented("floor_divide", build.profile.text("floor_divide"))  # no kernel of O4 rounds a quotient
     return arithmetic(build, "realdiv", self, other)
 
 
@@ -150,8 +150,7 @@ def power(build: Builder, self: Any, exponent: Any) -> Value:
         if build.profile.defect("S51"):
             return pointwise(build, "pow", [self, 3.0], defects=("S51",))
         return _product(build, self, 3)
-    text = "Invoked sdsc_fused_pow_0 which contains unimplemented operation pow"
-    raise Refused("E24", text, when="run")
+    raise unimplemented("pow")
 
 
 def _power_by_table(build: Builder, self: Any, exponent: Any) -> Value:

@@ -18,23 +18,25 @@ from . import (  # noqa: F401
     convolution,
     elementwise,
     indexing,
+    joining,
     matmul,
     movement,
     normalisation,
     reductions,
     selection,
 )
+from .arguments import bound_arguments, call
 from .builder import Builder, dtype_name, format_of, sizes
+from .dead_ops import without_dead_ops
+from .memory import UNINITIALISED, never_written
 from .placement import folds, is_mark, marked_for_host
 from .profile import Profile
-from .refused import Refused
+from .refused import Refused, unimplemented
 from .registry import LOWERINGS
 
 COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 SLICE_ASSIGNMENT = frozenset({"slice_scatter", "select_scatter", "copy"})  # what in-place writes become
 REFUSED_BY_NAME = ("fallback", "unsupported", "unimplemented")
-UNINITIALISED = frozenset({"empty", "new_empty", "empty_like"})  # memory as the allocator hands it out (L4)
-ALLOCATOR_FILL = -1431655766  # 0xAAAAAAAA as int32, seen in memory nobody wrote (N37)
 READS_A_NUMBER = frozenset({"item", "_local_scalar_dense"})
 IGNORED = frozenset({"_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size", "_assert_async"})
 
@@ -105,7 +107,7 @@ class _Walk:
 
     def _call(self, node: torch.fx.Node) -> None:
         if node.target is operator.getitem:
-            self.env[node] = self.env[node.args[0]][node.args[1]]
+            self.env[node] = self._resolve(node.args[0])[node.args[1]]  # type: ignore[arg-type]
             return
         base = self.build.site.op.removeprefix("aten.")
         if base in IGNORED:
@@ -117,8 +119,8 @@ class _Walk:
             self.env[node] = self._lower(node, base)
         except Refused as refused:
             self._refuse(refused, node)
-        for refused in self.build.noted:
-            self._refuse(refused, node)
+        for noted in self.build.noted:
+            self._refuse(noted, node)
         self.build.noted.clear()
 
     def _arithmetic(self, node: torch.fx.Node) -> Any:
@@ -187,10 +189,10 @@ class _Walk:
         """What the host works out once; a factory that the stack runs on the host is listed as that (arange, O5)."""
         kind = self.profile.kind(base) if not node.all_input_nodes else ""
         if kind == "unimplemented":
-            raise unimplemented(base)
+            raise unimplemented(base, self.profile.text(base))
         made = self._constant(node, arguments, meta)
         if base in UNINITIALISED and made.numel:
-            made.data = _never_written(made.data)
+            made.data = never_written(made.data)
         if kind == "fallback":
             self.build.fallback([], [made])
         return made
@@ -238,8 +240,7 @@ class _Walk:
             return [self._nominal_value(item) for item in meta]
         result = self._nominal_value(meta)
         first = self.env.get(node.args[0]) if node.args and isinstance(node.args[0], torch.fx.Node) else None
-        both = isinstance(first, Value) and isinstance(result, Value)
-        if both and not mixed and first.format is result.format:
+        if isinstance(first, Value) and isinstance(result, Value) and not mixed and first.format is result.format:
             result.arrangement = first.arrangement  # a refused pointwise op would have kept it
         return result
 
@@ -277,37 +278,13 @@ class _Walk:
         if layout.stick_dim != len(value.shape) - 1:
             maps = [default_layout(value.shape, None, value.dtype, order)[1] for order in (_order(layout), None)]
             text = f"{PREFIX}mutation op {node.name} arg={target}: cannot restickify {maps[0]} -> {maps[1]}"
-            self.build.site = site_of(node)
-            self._refuse_written(Refused("E12", text), value)
-
-    def _refuse_written(self, refused: Refused, value: Value) -> None:
-        self.refusals.append(self._record(refused, self.build.site, value))
+            self.refusals.append(self._record(Refused("E12", text), site_of(node), value))
 
     def _returned(self, item: Any) -> Any:
         if not isinstance(item, torch.fx.Node):
             return item
         value = self.env[item]
         return self.build.host(value) if isinstance(value, Value) else value
-
-
-def without_dead_ops(program: Program) -> set[int]:
-    """Drop what nobody reads, as the stack does first of all (Q2); the ids of the values that are left."""
-    wanted = [*program.outputs, *(value for value, _ in program.writes)]
-    live = {id(item) for item in wanted if isinstance(item, Value)}
-    kept = []
-    for op in reversed(program.ops):
-        if op.kernel == "refuse" or id(op.output) in live:
-            live.update(id(value) for value in op.values())
-            kept.append(op)
-    program.ops = kept[::-1]
-    return live
-
-
-def _never_written(like: torch.Tensor) -> torch.Tensor:
-    """What reading memory gives that nobody wrote: no number, or the pattern that was seen in integers (L4, N37)."""
-    if like.is_floating_point():
-        return torch.full_like(like, torch.nan)
-    return torch.full(like.shape, ALLOCATOR_FILL, dtype=torch.int32).to(like.dtype)
 
 
 def _order(layout: StickView) -> list[int]:
@@ -324,34 +301,6 @@ def _nominal_sizes(meta: Any) -> tuple[int, ...]:
     return tuple(size if isinstance(size, int) else 1 for size in meta.shape)
 
 
-def bound_arguments(node: torch.fx.Node, resolve: Any) -> dict[str, Any]:
-    """The op's arguments under their schema names, defaults filled in, nodes replaced by what they stand for."""
-    schema = node.target._schema  # type: ignore[union-attr]
-    given: dict[str, Any] = {}
-    for position, argument in enumerate(schema.arguments):
-        if argument.name in node.kwargs:
-            given[argument.name] = node.kwargs[argument.name]
-        elif position < len(node.args):
-            given[argument.name] = node.args[position]
-        elif argument.has_default_value():
-            given[argument.name] = argument.default_value
-    return {name: torch.fx.map_arg(item, resolve) for name, item in given.items()}
-
-
-def call(target: Any, names: list[str], values: list[Any]) -> Any:
-    """Call an aten op with arguments given by name, keyword-only ones as keywords."""
-    keyword_only = {argument.name for argument in target._schema.arguments if argument.kwarg_only}
-    positional = [value for name, value in zip(names, values, strict=True) if name not in keyword_only]
-    keywords = {name: value for name, value in zip(names, values, strict=True) if name in keyword_only}
-    return target(*positional, **keywords)
-
-
 def is_parameter(item: Any) -> bool:
     """Is this a weight of the model that has not been computed with?"""
     return isinstance(item, Value) and item.source is not None and item.source.kind == "parameter"
-
-
-def unimplemented(base: str, words: str = "") -> Refused:
-    """An op that compiles to nothing and fails when it runs (O20, E24), in the stack's words where there are any."""
-    text = words or f"Invoked sdsc_fused_{base}_0 which contains unimplemented operation {base}"
-    return Refused("E24", text, when="run")

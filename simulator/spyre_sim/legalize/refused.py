@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import Kind, When
+from ..errors import UNIMPLEMENTED, Kind, When
 
 
 @dataclass
@@ -16,3 +16,8 @@ class Refused(Exception):
     kind: Kind = "unsupported"
     when: When = "compile"
     nominal: bool = False
+
+
+def unimplemented(base: str, words: str = "") -> Refused:
+    """An op that compiles to nothing and fails when it runs (O20, E24), in the stack's words where there are any."""
+    return Refused("E24", words or UNIMPLEMENTED.format(op=base), when="run")

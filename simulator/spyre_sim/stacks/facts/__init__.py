@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ...errors import OP_TABLE, UNIMPLEMENTED
 from ..model import Defect, OpStatus, Restriction
 from ..yaml_files import read_mapping
 
@@ -53,7 +54,7 @@ def op_names() -> tuple[str, ...]:
 
 
 def _entry_on(history: list[dict[str, Any]], day: date) -> dict[str, Any]:
-    current: dict[str, Any] = {"kind": "unimplemented", "facts": ["section 5", "O20"]}
+    current: dict[str, Any] = {"kind": "unimplemented", "facts": [OP_TABLE, "O20"]}
     for entry in history:
         if entry["since"] <= day:
             current = entry
@@ -63,7 +64,7 @@ def _entry_on(history: list[dict[str, Any]], day: date) -> dict[str, Any]:
 def _status(name: str, spec: Mapping[str, Any], entry: Mapping[str, Any]) -> OpStatus:
     text = entry.get("text", "")
     if entry["kind"] == "unimplemented" and not text:
-        text = f"Invoked sdsc_fused_{name}_0 which contains unimplemented operation {name}"
+        text = UNIMPLEMENTED.format(op=name)
     return OpStatus(
         op=name,
         kind=entry["kind"],
