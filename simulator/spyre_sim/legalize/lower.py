@@ -29,7 +29,7 @@ from .arguments import bound_arguments, call
 from .builder import Builder, dtype_name, format_of, sizes
 from .dead_ops import without_dead_ops
 from .memory import UNINITIALISED, never_written
-from .placement import folds, is_mark, marked_for_host
+from .placement import folds, is_mark, is_parameter, marked_for_host
 from .profile import Profile
 from .refused import Refused, unimplemented
 from .registry import LOWERINGS
@@ -154,7 +154,8 @@ class _Walk:
         if kind == "unsupported":
             facts = self.profile.facts(base)
             text = self.profile.text(base) or f"{PREFIX}{self.build.site.op}"
-            text = text.replace("{shapes}", _shapes_of(arguments))
+            shapes = " and ".join(str(list(item.shape)) for item in arguments.values() if isinstance(item, Value))
+            text = text.replace("{shapes}", shapes)
             raise Refused(facts[0] if facts else "", text)
         lowering = LOWERINGS.get(base)
         if kind == "unimplemented" or (kind == "broken" and lowering is None):
@@ -292,15 +293,6 @@ def _order(layout: StickView) -> list[int]:
     return [dim for dim in range(len(layout.size)) if dim != layout.stick_dim] + [int(layout.stick_dim or 0)]
 
 
-def _shapes_of(arguments: dict[str, Any]) -> str:
-    return " and ".join(str(list(item.shape)) for item in arguments.values() if isinstance(item, Value))
-
-
 def _nominal_sizes(meta: Any) -> tuple[int, ...]:
     """Sizes to go on with; what depends on data counts as one, and is refused already."""
     return tuple(size if isinstance(size, int) else 1 for size in meta.shape)
-
-
-def is_parameter(item: Any) -> bool:
-    """Is this a weight of the model that has not been computed with?"""
-    return isinstance(item, Value) and item.source is not None and item.source.kind == "parameter"

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..graph import op_name
+from ..graph import Value, op_name
 
 HOST_MARK = "spyre.host"  # an identity op: what it is given is computed on the host, and only its result moves
 
@@ -77,3 +77,8 @@ def _depends_on_parameters(nodes: Sequence[torch.fx.Node], sources: Any) -> set[
         elif any(item in reached for item in node.all_input_nodes):
             reached.add(node)
     return reached
+
+
+def is_parameter(item: Any) -> bool:
+    """Is this a weight of the model that has not been computed with?"""
+    return isinstance(item, Value) and item.source is not None and item.source.kind == "parameter"
