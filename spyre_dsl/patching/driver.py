@@ -42,12 +42,14 @@ class _Written:
 
 @dataclass
 class Rewriter:
-    """One graph on its way to the fixed point. ``parameter`` finds the placeholder of one of the model's tensors."""
+    """One graph on its way to the fixed point. ``parameter`` finds the placeholder of one of the model's tensors;
+    ``canonical`` is the canonical graph of ``program`` as it stands, where that is known."""
 
     program: torch.export.ExportedProgram
     index: RuleIndex
     parameter: NodeOf
     within: Callable[[str], bool] = lambda path: True
+    canonical: CanonicalGraph | None = None
     sites: list[Site] = field(default_factory=list)
     _fake_values: FakeValues = field(default_factory=FakeValues)
     _moved: dict[torch.fx.Node, torch.fx.Node] = field(default_factory=dict)
@@ -57,7 +59,7 @@ class Rewriter:
 
         Raises RewriteError for a rewrite that cannot be carried out, RewriteLoop for rules that never come to an end.
         """
-        canonical = canonicalize(self.program)
+        canonical = self.canonical or canonicalize(self.program)
         if self._place_modules(canonical):
             canonical = canonicalize(self.program)
         seen = {_fingerprint(canonical): 0}

@@ -195,7 +195,7 @@ def _plan_edited(
 ) -> Plan:
     with untouched(model):
         captured = capture(model, *call)
-    sites = Rewriter(captured.program, index, placeholders_of(captured)).run()
+    sites = Rewriter(captured.program, index, placeholders_of(captured), canonical=captured.graph).run()
     builder = EntryBuilder(index, {} if untie else tied_parameters(model))
     preparation = Preparation(model, adapters, builder, {**captured.calls, "": [call]}, sites)
     owners = preparation.run([edit.path for edit in edits if edit.replaces_forward])
