@@ -101,7 +101,9 @@ def _leaf(value: Any, leaves: list[Any], inside: bool) -> Structure:
 def _flatten_state(value: Any, kind: type, leaves: list[Any], arguments: tuple[Any, ...], counters: bool) -> Structure:
     """A cache, or an object inside one: what its attributes are."""
     names, children = [], []
-    for name, item in vars(value).items():
+    attributes = vars(value)
+    for name in sorted(attributes):  # torch.compile tells attributes in another order, and new ones come last
+        item = attributes[name]
         names.append(name)
         if counters and name in CACHE_COUNTERS and type(item) in (int, torch.SymInt):
             leaves.append(_counted(item))

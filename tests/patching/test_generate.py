@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch._dynamo.utils import counters
 from transformers import AutoModelForCausalLM, DynamicCache, Gemma3TextConfig, MistralConfig, StaticCache
+from transformers.generation.configuration_utils import CompileConfig
 
 from spyre_dsl.patching.plan import plan
 from tests.patching.rules import CUBE, ROPE, SQUARES, STACK, adapters, gpt2, qwen3, rules, text_inputs
@@ -139,3 +141,20 @@ def test_a_static_cache_is_written_in_place():
         found, cache = two_steps()
     torch.testing.assert_close(found, wanted)
     torch.testing.assert_close(cache.layers[0].keys, stock_cache.layers[0].keys)
+
+
+def test_a_static_cache_decodes_in_one_compiled_graph_within_generate():
+    """transformers compiles the forward itself; prefill runs eagerly, and left padding brings a mask."""
+    model, prompts = qwen3(1), text_inputs(padded=False)
+    prompts["attention_mask"][0, :3] = 0
+    compiling = CompileConfig(backend="eager", fullgraph=True, mode=None)
+    compiling._compile_all_devices = True
+    wanted = generated(model, prompts, cache_implementation="static")
+    made = plan(model, adapters(SQUARES, ROPE), (), {**prompts, "use_cache": False}, stack=STACK)
+    torch.compiler.reset()
+    with made.applied(model):
+        assert torch.equal(generated(model, prompts, cache_implementation="static"), wanted)
+        counters.clear()
+        found = generated(model, prompts, cache_implementation="static", compile_config=compiling)
+    assert torch.equal(found, wanted)
+    assert counters["stats"]["unique_graphs"] == 1 and not counters["graph_break"]
