@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.zoo.coverage import DOWNLOADED, PAGE, STACKS, STORE, _stored, page, passing, without
-from tests.zoo.tiny_models import EMBEDDING
+from tests.zoo.tiny_models import CAUSAL, EMBEDDING
 
 ROWS = _stored()
 
@@ -25,6 +25,20 @@ def test_every_type_was_swept_and_none_crashed(stack: str) -> None:
     here = [item for item in ROWS if item["stack"] == stack and not item["causal"]]
     assert [item["type"] for item in here] == EMBEDDING
     assert not [item["type"] for item in here if item["verdict"] == "crash"]
+
+
+def test_every_generative_type_was_swept_and_none_crashed() -> None:
+    here = [item for item in ROWS if item["stack"] == "2026-06" and item["causal"]]
+    assert [item["type"] for item in here] == CAUSAL
+    assert not [item["type"] for item in here if item["verdict"] == "crash"]
+
+
+def test_generative_types_are_counted_by_verdict() -> None:
+    text = page(
+        [row(causal=True, type="llama"), row(causal=True, type="mamba", verdict="refused", before="aten.mul[A9]")]
+    )
+    assert "- **2026-06: 1 of 2 generative types pass**, 1 refused. Without adapters 1." in text
+    assert "| mamba | refused | refused | 0 | 1.00000 |  |" in text
 
 
 def test_every_type_has_its_count() -> None:

@@ -16,12 +16,13 @@ EMBEDDING = (
     " xmod llava_next longformer bloom flaubert lfm2 qwen2_5_vl deberta dpr siglip clap esm mt5 gpt_neox gpt2 mamba2"
     " gptj bart phi qwen3_5 m2m_100 phi3 gemma t5gemma gemma2"
 ).split()
-# Generative types that are captured as they are and are cheap to build.
+# Generative types that are captured as they are: dense ones, then mixtures of experts, then those that carry a state.
 CAUSAL = (
-    "llama qwen2 qwen3 mistral gemma gemma2 gemma3_text phi phi3 gpt2 gpt_neox gptj bloom opt falcon mpt olmo olmo2"
-    " olmo3 granite cohere cohere2 glm glm4 starcoder2 stablelm smollm3 exaone4 nemotron arcee apertus helium seed_oss"
-    " gpt_bigcode codegen biogpt xglm ernie4_5 hunyuan_v1_dense nanochat mixtral qwen2_moe qwen3_moe olmoe gpt_oss"
-    " deepseek_v2 deepseek_v3 mamba lfm2"
+    "llama mistral qwen2 qwen3 gemma gemma2 gemma3_text phi phi3 gpt2 gpt_neo gpt_neox gptj bloom opt"
+    " falcon mpt olmo olmo2 olmo3 granite cohere cohere2 glm glm4 starcoder2 stablelm smollm3 exaone exaone4 nemotron"
+    " arcee apertus helium seed_oss gpt_bigcode codegen biogpt xglm ernie4_5 hunyuan_v1_dense nanochat persimmon bart"
+    " xlnet mixtral qwen2_moe qwen3_moe olmoe flex_olmo phimoe gpt_oss glm4_moe ernie4_5_moe minimax_m2 deepseek_v2"
+    " deepseek_v3 mamba mamba2 lfm2 lfm2_moe bamba falcon_h1 nemotron_h qwen3_next"
 ).split()
 
 SMALL: dict[str, Any] = {
@@ -47,8 +48,8 @@ MROPE = {"rope_type": "default", "type": "default", "rope_theta": 10000.0, "mrop
 OWN: dict[str, dict[str, Any]] = {
     "modernbert": {"local_attention": 32},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]], "window_size": 32},
-    "gptj": {"rotary_dim": 64},
-    "codegen": {"rotary_dim": 64},
+    "gptj": {"n_embd": 512, "rotary_dim": 64},
+    "codegen": {"n_embd": 256, "n_head": 4, "rotary_dim": 32},
     "mamba2": {"num_heads": 4, "head_dim": 64, "state_size": 64, "n_groups": 1, "expand": 2},
     "longformer": {"attention_window": [32, 32]},
     "mpt": {"max_seq_len": 256, "expansion_ratio": 2},
@@ -70,6 +71,39 @@ OWN: dict[str, dict[str, Any]] = {
                          "depths": [1, 1, 1, 1], "patch_embeds_hidden_size": 96, "image_size": 256, "patch_size": 4},
 }  # fmt: skip
 
+# What the released generative models of a type have and its small config would lack: heads of the real width, fewer key
+# and value heads, the share of a head that is rotated, windows shorter than the text, multipliers.
+WIDE: dict[str, Any] = {"hidden_size": 256, "num_key_value_heads": 1}  # two heads of 128 where no key says how wide
+GROUPED: dict[str, Any] = {"head_dim": 128, "num_key_value_heads": 1}
+WINDOW: dict[str, Any] = {"sliding_window": 32}
+RELEASED: dict[str, dict[str, Any]] = {
+    "llama": GROUPED, "mistral": {**GROUPED, **WINDOW}, "qwen2": WIDE, "qwen3": GROUPED,
+    "gemma": {"head_dim": 256, "num_key_value_heads": 1},
+    "gemma2": {"head_dim": 256, "num_key_value_heads": 1, "query_pre_attn_scalar": 256, **WINDOW},
+    "gemma3_text": {"head_dim": 256, "num_key_value_heads": 1, "query_pre_attn_scalar": 256, **WINDOW},
+    "phi3": {"hidden_size": 256, **WINDOW,
+             "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.75}},
+    "falcon": {"multi_query": True, "num_kv_heads": 1},
+    "mpt": {"d_model": 256}, "gpt_bigcode": {"n_embd": 256},
+    "olmo": {"hidden_size": 256}, "olmo2": {"hidden_size": 256}, "olmo3": {"hidden_size": 256, **WINDOW},
+    "granite": {**WIDE, "hidden_size": 128, "embedding_multiplier": 12.0, "attention_multiplier": 0.015625,
+                "residual_multiplier": 0.22, "logits_scaling": 8.0},
+    "cohere": WIDE, "cohere2": {**GROUPED, **WINDOW}, "glm": GROUPED, "glm4": GROUPED,
+    "starcoder2": {**WIDE, **WINDOW}, "smollm3": WIDE, "exaone": GROUPED, "exaone4": {**WIDE, **WINDOW},
+    "nemotron": GROUPED, "arcee": GROUPED, "apertus": WIDE, "helium": {"hidden_size": 256, "head_dim": 128},
+    "seed_oss": GROUPED,
+    "ernie4_5": GROUPED, "hunyuan_v1_dense": GROUPED, "nanochat": {"hidden_size": 256},
+    "mixtral": WIDE, "qwen2_moe": WIDE, "qwen3_moe": GROUPED, "olmoe": {"hidden_size": 256}, "flex_olmo": WIDE,
+    "phimoe": WIDE, "gpt_oss": {"num_key_value_heads": 1, **WINDOW}, "glm4_moe": {"num_key_value_heads": 1},
+    "ernie4_5_moe": WIDE, "minimax_m2": GROUPED, "lfm2": {"num_key_value_heads": 1},
+    "lfm2_moe": {"num_key_value_heads": 1, "layer_types": ["conv", "full_attention"]},
+    "bamba": {"mamba_n_heads": 4, "mamba_d_head": 64, "attn_layer_indices": [1]},
+    "deepseek_v2": {"qk_nope_head_dim": 128, "v_head_dim": 128},
+    "deepseek_v3": {"qk_nope_head_dim": 128, "v_head_dim": 128},
+    "qwen3_next": {"num_hidden_layers": 4, "head_dim": 256, "num_key_value_heads": 1},
+    "mamba2": {"num_heads": 4, "head_dim": 64, "state_size": 64, "n_groups": 1, "expand": 2},
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Tiny:
@@ -85,7 +119,7 @@ class Tiny:
 def build(model_type: str, *, causal: bool = False) -> Tiny:
     """A tiny random model of this type. Raises whatever its config or constructor raises."""
     torch.manual_seed(0)
-    config = small_config(model_type)
+    config = small_config(model_type, causal=causal)
     settings = {"experts_implementation": "batched_mm"} if _has_experts(config) else {}
     family = AutoModelForCausalLM if causal else AutoModel
     model = family.from_config(config, **settings).eval()
@@ -93,13 +127,13 @@ def build(model_type: str, *, causal: bool = False) -> Tiny:
     return Tiny(model_type, model, kwargs, mask, causal)
 
 
-def small_config(model_type: str) -> PreTrainedConfig:
-    """The type's default config, shrunk key by key, in its parts too."""
+def small_config(model_type: str, *, causal: bool = False) -> PreTrainedConfig:
+    """The type's default config, shrunk key by key, in its parts too; ``causal``: with what released decoders have."""
     kind = CONFIG_MAPPING[model_type]
     values = kind().to_dict()
     for derived in DERIVED:
         values.pop(derived, None)
-    settings = {**_shrunk(values), **OWN.get(model_type, {})}
+    settings = {**_shrunk(values), **OWN.get(model_type, {}), **(RELEASED.get(model_type, {}) if causal else {})}
     for part, value in settings.items():
         if isinstance(value, dict) and "model_type" in value:
             settings[part] = {**value, **OWN.get(value["model_type"], {})}
