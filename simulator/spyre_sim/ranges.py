@@ -62,7 +62,7 @@ class Ranges:
     def _within_dtype(self, value: Value) -> Range:
         found = self._made(value)
         limits = _limits(value.dtype)
-        if not limits.may_be_infinite:
+        if math.isfinite(limits.high):  # whole numbers; those of int64 go beyond INFINITE
             return Range(max(found.low, limits.low), min(found.high, limits.high))
         if value.on_device:
             return found  # beyond float16 the device goes on (N5)

@@ -49,6 +49,8 @@ def range_of(function, *args) -> Range:
         (lambda x: x * 2.0, (X,), -INFINITY, INFINITY),
         (lambda x: x.exp(), (X,), -65504, 65504),
         (lambda m: m, (KEPT,), 0, 1),
+        (lambda n: n, (torch.ones(2, 2, dtype=torch.int64),), -(2.0**63), 2.0**63),
+        (lambda n: n, (torch.ones(2, 2, dtype=torch.int32),), -(2**31), 2**31 - 1),
     ],
 )
 def test_range(function, args, low, high):
