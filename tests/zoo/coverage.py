@@ -176,12 +176,11 @@ What does not pass, and why:
   bits only (A8, A9).
 - *Latent attention* (DeepSeek). Rotary embeddings in complex numbers (N30); values as wide as no key (O15).
 - *XLNet* builds its positions in float32 between products (N46, A9).
-- Not in the table: heads of 80 and 96 lanes that are rotated (Phi-2, Phi-3 mini, StableLM 3B, GPT-NeoX 20B). They are
-  refused (E10): the rules that pad heads do not pass through a rotary embedding.
+- Not in the table: heads of 80 and 96 lanes that are rotated, as Phi-2 and Phi-3 mini have them. They are refused
+  (E10): the rules that pad heads do not pass through a rotary embedding.
 - Gemma 4 is not in the table either: its layers hand keys and values on in a dictionary of a class of their own, which
   a patched module does not know again; it then refuses the call rather than run unpatched.
-- Falcon-Mamba, Jamba and RWKV have not been swept: their scan is unrolled along the text, which takes many minutes to
-  plan; their ops are Mamba's. Qwen3.5 is among the embedding models above.
+- Falcon-Mamba, Jamba and RWKV have not been swept. Qwen3.5 is among the embedding models above.
 - Decoding step by step is not swept. Neither are encoder-decoder models in float16: BART and its relatives look for
   infinities between their layers, and their decoder alone is what `bart` stands for in this table.
 """
