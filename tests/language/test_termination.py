@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from spyre_dsl.language.checks.rule_set import STEPS, STEPS_PER_RULE
+from spyre_dsl.language.collection import load
 from spyre_dsl.language.rule_terms import rule_terms
-from spyre_dsl.language.termination import cycles
+from spyre_dsl.language.termination import _distinct, _Search, cycles
+from spyre_dsl.language.triggers import Triggers
+from spyre_dsl.language.unification import Effort
 from tests.language.rule_files import adapter, names, rules
 
 
@@ -157,3 +163,29 @@ def test_a_copy_leaves_what_other_rules_ask_for_as_it_was() -> None:
         "where: size($q, -1) == 32 and is_float($q) and rank($q) == 4"
     )
     assert found(copying, padding) == []
+
+
+SMALL_RULES = tuple(
+    f"{a}($x) -> {made}{guard}"
+    for a in ("exp", "log", "abs")
+    for made in ("exp($x)", "log($x)", "abs(log($x))", "pad_last(abs($x), 64)", "square(exp($x))")
+    for guard in ("", "; where: size($x, -1) != 64", "; where: rank($x) == 2 and dtype($x) == float16")
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(SMALL_RULES), min_size=1, max_size=5, unique=True))
+def test_guards_that_are_looked_at_late_change_no_answer(texts: list[str]) -> None:
+    told = rules(*texts)
+    usable = [rule for rule in _distinct(told) if rule.result is not None]
+    triggers = Triggers(usable, Effort(10**6))
+    graph = {rule: triggers.set_off_by(rule, guarded=True) for rule in usable}
+    assert cycles(told, frozenset()) == list(_Search(frozenset()).cycles(usable, graph))
+
+
+def test_the_shipped_adapters_take_a_small_part_of_the_steps_that_lint_allows() -> None:
+    told = rule_terms(load("adapters.d").adapters)
+    effort = Effort(STEPS + STEPS_PER_RULE * len(told))
+    allowed = effort.left
+    assert cycles(told, effort=effort) == []
+    assert effort.left > allowed / 2
