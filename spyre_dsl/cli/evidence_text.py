@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from spyre_dsl.evidence.results import AdapterReport, Finding, Outcome, TestReport
+from spyre_dsl.language.counting import counted
 
 _COLOURS: Final = {Outcome.OK: "32", Outcome.FAILED: "31;1", Outcome.SKIPPED: "2"}
 
@@ -56,19 +57,15 @@ def totals(reports: Sequence[AdapterReport], seconds: float) -> str:
     passed = sum(test.passed for test in tests)
     failed = len(tests) - passed
     trials = sum(test.math.trials for test in tests)
-    size = f"{_counted(len(tests), 'test')} of {_counted(len(reports), 'adapter')}, {_counted(trials, 'trial')}"
+    size = f"{counted(len(tests), 'test')} of {counted(len(reports), 'adapter')}, {counted(trials, 'trial')}"
     found = [(report.adapter, len(report.findings)) for report in reports if report.findings]
     if not failed and not found:
         return f"{size}, {seconds:.0f} s: {'all passed' if tests else 'nothing to run'}"
     parts = [f"{number} {word}" for number, word in ((passed, "passed"), (failed, "failed")) if number]
     if found:
         count = sum(number for _, number in found)
-        parts.append(f"{_counted(count, 'finding')} about {', '.join(name for name, _ in found)}")
+        parts.append(f"{counted(count, 'finding')} about {', '.join(name for name, _ in found)}")
     return f"{size}, {seconds:.0f} s: {', '.join(parts)}; exit code 1"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _painted(text: str, outcome: Outcome, colour: bool) -> str:

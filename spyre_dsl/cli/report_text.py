@@ -10,6 +10,7 @@ from typing import Any
 from spyre_dsl.assessment.dimensions import Names, dimensions
 from spyre_dsl.assessment.gaps import Gap, grouped, without_layers
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
+from spyre_dsl.language.counting import counted
 from spyre_dsl.targets.comparison import Comparison
 from spyre_sim.errors import cited
 
@@ -47,7 +48,8 @@ def _plan(report: Report) -> str:
     if not patches:
         return "\n".join(["plan: no rule applies to this model", *warnings])
     owners = len({patch.owner for patch in patches})
-    return "\n".join([f"plan: {len(patches)} patches in {owners} modules", *_patch_table(patches), *warnings])
+    size = f"plan: {counted(len(patches), 'patch', 'patches')} in {counted(owners, 'module')}"
+    return "\n".join([size, *_patch_table(patches), *warnings])
 
 
 def _patch_table(patches: Sequence[Any]) -> list[str]:

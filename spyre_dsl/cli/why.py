@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spyre_dsl.cli.apply import add_model_arguments, find_model, open_model
 from spyre_dsl.cli.collecting import collect_seldom
 from spyre_dsl.language.adapter import AdapterSet
+from spyre_dsl.language.counting import counted
 from spyre_dsl.language.diagnostics import SpyreDslError
 from spyre_dsl.language.suggest import nearest
 
@@ -137,7 +138,7 @@ def _rule(attempts: Sequence[Attempt], everything: bool) -> list[str]:
     reasons = len(outcomes) - len(shown)
     if left:
         lines.append(
-            f"  and {_count(left, 'place')} that fail earlier, for {_count(reasons, 'reason')}; --all shows them"
+            f"  and {counted(left, 'place')} that fail earlier, for {counted(reasons, 'reason')}; --all shows them"
         )
     return lines
 
@@ -157,11 +158,7 @@ def _places(attempts: Sequence[Attempt], everything: bool) -> list[str]:
         where = _where(first.module_path, first.source_line) if same else alike
         lines.append(f"  at {where}" + (f"  x {len(members)}" if len(members) > 1 else ""))
     left = len(attempts) - sum(map(len, list(groups.values())[: len(lines)]))
-    return [*lines, *([f"  and at {_count(left, 'more place')}; --all shows them"] if left else [])]
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    return [*lines, *([f"  and at {counted(left, 'more place')}; --all shows them"] if left else [])]
 
 
 def _outcome(attempt: Attempt) -> tuple[str, bool, str, str, str]:

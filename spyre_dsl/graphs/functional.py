@@ -118,7 +118,7 @@ def _functional_overload(target: Any) -> torch._ops.OpOverload | None:
     if found is None or torch.Tag.pointwise not in found.tags or torch.Tag.nondeterministic_seeded in found.tags:
         return None
     same = [argument.name for argument in found._schema.arguments] == list(binding_of(target).schema_names)
-    return found if same else None  # type: ignore[no-any-return]
+    return found if same else None
 
 
 def _keeps_kind(write: torch.fx.Node, functional: torch._ops.OpOverload) -> bool:

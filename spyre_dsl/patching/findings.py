@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spyre_dsl.language.counting import counted
 from spyre_dsl.language.syntax import Span
 from spyre_dsl.matching.evaluate import evaluate
 from spyre_dsl.matching.no_match import EvaluationProblem, NoMatch
@@ -73,8 +74,7 @@ def _unevaluated(rule: CompiledRule, count: int, index: RuleIndex) -> Unmatched:
     places = index.unevaluated[rule.name]
     first = {failure.span: failure for failure in reversed(places.values())}
     told = "; ".join(f"{failure.reason}, {_place(rule, span)}" for span, failure in sorted(first.items(), key=_start))
-    many = "1 place" if len(places) == 1 else f"{len(places)} places"
-    text = f"could not evaluate its guard at {many}: {told}"
+    text = f"could not evaluate its guard at {counted(len(places), 'place')}: {told}"
     return Unmatched("unevaluated", rule.adapter.name, rule.rule.name, count, None, text)
 
 

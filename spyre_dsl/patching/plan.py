@@ -16,6 +16,7 @@ import torch
 from spyre_dsl.graphs.capture import Capture, capture, require_python
 from spyre_dsl.graphs.transformers_support import exportable
 from spyre_dsl.language.adapter import AdapterSet
+from spyre_dsl.language.counting import counted
 from spyre_dsl.matching.environment import Stack
 from spyre_dsl.matching.rules import RuleIndex, compile_rules
 from spyre_dsl.matching.scope import MatchContext
@@ -118,7 +119,8 @@ class Plan:
         if not self.patches and not self.unmatched:
             return f"no rule applies to this {self.model_class}"
         parts = [table(self.patches)] if self.patches else []
-        parts += [f"{len(self.patches)} patches in {len(self.owners)} modules"] if self.patches else []
+        size = f"{counted(len(self.patches), 'patch', 'patches')} in {counted(len(self.owners), 'module')}"
+        parts += [size] if self.patches else []
         parts += [f"warning: {finding}" for finding in self.unmatched]
         return "\n".join(parts)
 

@@ -66,6 +66,10 @@ def test_the_plan_is_a_table_in_which_layers_are_counted() -> None:
     ]
 
 
+def test_one_patch_in_one_module_is_told_as_one() -> None:
+    assert "\n\nplan: 1 patch in 1 module\n" in render(replace(BARE, plan=Plan(patch(0))))
+
+
 def test_long_code_is_cut() -> None:
     text = render(replace(BARE, plan=Plan(patch(0, before="a" * 500))))
     assert max(map(len, text.splitlines())) < 125 and "aaa..." in text
