@@ -83,12 +83,16 @@ def settle_compiled(module: torch.nn.Module, state: OwnerState, entry: GraphEntr
 
 
 def settle_exported(module: torch.nn.Module, state: OwnerState, entry: GraphEntry) -> dict[str, torch.Tensor]:
-    """The same while the module is exported, with stand-ins for its parameters."""
+    """The same while the module is exported, with stand-ins for its parameters.
+
+    Under gradients the exported program computes the values from its parameters, as what is compiled then does: it
+    can be trained. Under ``no_grad`` it holds them as constants.
+    """
     live: dict[str, torch.Tensor] = {}
     for made in entry.folds:
-        stamp = state.stamps.get(made.name)
-        if state.stale or stamp is None or not stamp.may_hold():
-            live[made.name] = made.program(*_values(module, made.sources))
+        stamp, values = state.stamps.get(made.name), _values(module, made.sources)
+        if state.stale or stamp is None or not stamp.may_hold() or _differentiable(values):
+            live[made.name] = made.program(*values)
     return live
 
 
