@@ -47,7 +47,7 @@ def still_hold(reads: Reads, module: torch.nn.Module) -> bool:
     if torch.compiler.is_dynamo_compiling():
         return _still_hold_traced(reads, module)
     for place, values, absent, size in reads.held:
-        holder = _at(module, place)
+        holder = settings_at(module, place)
         if holder is None:
             return False
         held = attributes(holder)
@@ -64,13 +64,13 @@ def still_hold(reads: Reads, module: torch.nn.Module) -> bool:
 
 def _are_shared(reads: Reads, module: torch.nn.Module) -> bool:
     for place, other in reads.shared:
-        settings = _at(module, place)
-        if settings is None or settings is not _at(module, other):
+        settings = settings_at(module, place)
+        if settings is None or settings is not settings_at(module, other):
             return False
     return True
 
 
-def _at(module: torch.nn.Module, place: Place) -> Any:
+def settings_at(module: torch.nn.Module, place: Place) -> Any:
     """The module or settings at ``place`` below ``module``; None if there are no such settings."""
     for part in place.path:
         module = module._modules[part]  # type: ignore[assignment]

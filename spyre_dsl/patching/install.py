@@ -27,7 +27,8 @@ from spyre_dsl.patching.inside import check_hooks, check_inside, inside, make_up
 from spyre_dsl.patching.journal import Journal
 from spyre_dsl.patching.owner_state import STATE, STATES, OwnerState
 from spyre_dsl.patching.retrace import graph_here, module_stack_now, run_in_place
-from spyre_dsl.patching.signature import Structure, describe, flatten, mutable_arguments, unflatten
+from spyre_dsl.patching.signature import Structure, flatten, mutable_arguments, unflatten
+from spyre_dsl.patching.unseen import told
 from spyre_dsl.patching.write_back import write_back
 
 __all__ = ["STATE", "OwnerState", "install", "original_forward", "patched_forward", "refresh"]
@@ -160,12 +161,7 @@ def _unseen(module: torch.nn.Module, structure: Structure, leaves: list[Any]) ->
 
 def _build(module: torch.nn.Module, state: OwnerState, structure: Structure, leaves: list[Any]) -> GraphEntry:
     if _tracing(leaves):
-        raise UnseenSignature(
-            f"{state.path or 'the model'} ({type(module).__name__}) has no rewritten graph for the call "
-            f"{describe(structure, leaves)}; run the patched model once with such inputs, or plan with them, before "
-            "exporting it (a model that calls its modules otherwise when it is traced: compile it once). "
-            f"It has graphs for: {'; '.join(entry.example for entry in state.table.all()) or 'nothing'}"
-        )
+        raise UnseenSignature(told(state.table, module, state.path, structure, leaves))
     with torch.inference_mode(False):
         entry = state.table.builder(module, state.path, original_forward(module), structure, leaves)
     adopt(module, state, entry)
