@@ -91,7 +91,7 @@ CASES = {
                          head_dim=64, query_pre_attn_scalar=64, intermediate_size=192, use_cache=False, **TOKENS),
         False,
         {"scaled-norm-in-input-dtype": 7, "slices": 2, "boolean-to-finite": 1, "mask-on-host": 1, "cosines": 1,
-         "sines": 1},
+         "sines": 1, "heads": 2},
     ),
     "deberta-v2": Case(
         DebertaV2Config(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, intermediate_size=192, **TOKENS),

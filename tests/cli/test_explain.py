@@ -106,7 +106,7 @@ def test_what_is_unknown_does_not_hide_what_is_known(capsys: pytest.CaptureFixtu
     told = capsys.readouterr()
     assert told.out.startswith("E10: ")
     assert told.err.splitlines() == [
-        "error: unknown code `E70`; did you mean `E10`?",
+        "error: unknown code `E70`; did you mean `E7`?",
         "error: unknown code `nothing-like-it`; `spyre-dsl explain` lists all codes",
     ]
 
