@@ -21,6 +21,7 @@ from spyre_dsl.graphs.mutation import writes_in_place
 from spyre_dsl.graphs.provenance import moved_path, own_frames
 from spyre_dsl.graphs.transformers_support import exportable
 from spyre_dsl.patching.errors import ExportError, RewriteError
+from spyre_dsl.patching.gradients import GradientLog, watching, write_detached
 from spyre_dsl.patching.reads import ReadLog, Reads, recording
 from spyre_dsl.patching.signature import Structure, flatten, mutable_arguments, unflatten
 from spyre_dsl.patching.untouched import untouched
@@ -66,18 +67,22 @@ class _Call:
         self.forward = forward
         self.structure = structure
         self.log = ReadLog(owner)
+        self.gradients = GradientLog(torch.is_grad_enabled())
         self.result: Structure | None = None
 
     def run(self, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
         args, kwargs = unflatten(self.structure, iter(leaves))
         caches = mutable_arguments((args, kwargs))
-        with recording(self.log):
+        with recording(self.log), watching(self.gradients):
             value = self.forward(*args, **kwargs)
         found: list[Any] = []
         kept = flatten(value, found, tuple(caches), counters=False)
         changed = tuple(flatten(cache, found, counters=False) for cache in caches)
         self.result = ("tuple", (kept, ("tuple", changed)))
         return tuple(found)
+
+    def reads(self) -> Reads:
+        return self.log.reads()._replace(gradients=self.gradients.mode())
 
 
 class _Wrapper(torch.nn.Module):
@@ -97,6 +102,8 @@ def export_owner(
 ) -> ExportedOwner:
     """Export ``owner`` as it runs when called with ``structure`` and ``leaves``. Nothing in ``owner`` changes.
 
+    Whether gradients are enabled now is what its forward is told, should it ask; it is traced without any.
+
     Args:
         owner: the module; its parameters may be on the meta device.
         path: its path in the model; the graph's nodes carry full paths.
@@ -114,6 +121,7 @@ def export_owner(
         with torch.inference_mode(False), torch.no_grad(), untouched(owner), exportable(owner), _quietly():
             program = torch.export.export(_Wrapper(owner, call), examples, dynamic_shapes=dynamic, strict=False)
             program = _functional(program)
+            write_detached(program.graph)
     except RewriteError:
         raise  # a rule's own forward has said what is wrong with it
     except Exception as problem:  # torch.export raises what the traced code raises: anything
@@ -123,7 +131,7 @@ def export_owner(
     if call.result is None:
         raise ExportError(f"{path or 'the model'}: torch.export did not run its forward")
     _place_in_model(program.graph_module.graph, path, owner)
-    return ExportedOwner(program.graph_module, _sources(program, path), call.result, call.log.reads(), program)
+    return ExportedOwner(program.graph_module, _sources(program, path), call.result, call.reads(), program)
 
 
 def _open_dimensions(leaves: list[Any]) -> tuple[dict[int, Any], ...]:

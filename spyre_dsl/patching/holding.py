@@ -36,14 +36,20 @@ class Held(NamedTuple):
 
 
 class Reads(NamedTuple):
-    """All that a forward read. Each pair of ``shared`` are two places that gave the same settings (maybe one place)."""
+    """All that a forward read. Each pair of ``shared`` are two places that gave the same settings (maybe one place).
+
+    ``gradients`` says whether they were enabled, if the forward asked for it, else None.
+    """
 
     held: tuple[Held, ...] = ()
     shared: tuple[tuple[Place, Place], ...] = ()
+    gradients: bool | None = None
 
 
 def still_hold(reads: Reads, module: torch.nn.Module) -> bool:
     """Whether everything in ``reads`` is equal in ``module``. What ``torch.compile`` makes of it guards its graphs."""
+    if reads.gradients is not None and reads.gradients != torch.is_grad_enabled():
+        return False
     if torch.compiler.is_dynamo_compiling():
         return _still_hold_traced(reads, module)
     for place, values, absent, size in reads.held:

@@ -162,7 +162,8 @@ def _unseen(module: torch.nn.Module, structure: Structure, leaves: list[Any]) ->
 def _build(module: torch.nn.Module, state: OwnerState, structure: Structure, leaves: list[Any]) -> GraphEntry:
     if _tracing(leaves):
         raise UnseenSignature(told(state.table, module, state.path, structure, leaves))
-    with torch.inference_mode(False):
+    gradients = torch.is_grad_enabled()
+    with torch.inference_mode(False), torch.set_grad_enabled(gradients):  # leaving inference mode would enable them
         entry = state.table.builder(module, state.path, original_forward(module), structure, leaves)
     adopt(module, state, entry)
     state.table.add(entry)

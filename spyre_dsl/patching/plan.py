@@ -146,7 +146,8 @@ def plan(
 ) -> Plan:
     """What ``adapters`` would change in ``model``, given example inputs. The model is left untouched.
 
-    Autocast is left aside: a call under it is a signature of its own, which is rewritten when it arrives.
+    Autocast is left aside, and gradients are: a call under autocast is a signature of its own, which is rewritten when
+    it arrives, and so is a call with gradients of a module whose forward asks for them.
 
     Args:
         model: any module, also on the meta device.
@@ -171,7 +172,8 @@ def plan(
             with blaming(edit.label):
                 edit.carry_out(model, context, journal)
         call = (args, dict(kwargs or {}))
-        found: Plan = without_autocast(autocast_now(), _plan_edited, model, adapters, index, edits, call, untie)
+        with torch.no_grad():
+            found: Plan = without_autocast(autocast_now(), _plan_edited, model, adapters, index, edits, call, untie)
         return found
     finally:
         journal.undo()

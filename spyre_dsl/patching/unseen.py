@@ -37,6 +37,12 @@ def told(table: GraphTable, module: torch.nn.Module, path: str, structure: Struc
 
 def changes(reads: Reads, module: torch.nn.Module) -> Iterator[str]:
     """What is not as it was when ``reads`` was recorded, one text for each attribute or config key."""
+    if reads.gradients is not None and reads.gradients != torch.is_grad_enabled():
+        yield (
+            "gradients were disabled, and are enabled"
+            if torch.is_grad_enabled()
+            else ("gradients were enabled, and are disabled")
+        )
     for held in reads.held:
         yield from _changes_at(held, settings_at(module, held.place), _nested(reads, held.place))
     for place, other in reads.shared:
