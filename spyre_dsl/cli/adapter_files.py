@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spyre_dsl.language.adapter import AdapterSet
-from spyre_dsl.language.collection import load
+from spyre_dsl.language.collection import UNTESTED, examine, load
 from spyre_dsl.language.diagnostics import RuleError, SpyreDslError
 from spyre_dsl.language.loader import adapter_files
 from spyre_dsl.language.resources import resource
@@ -16,7 +16,7 @@ from spyre_dsl.targets.profiles import load_stack
 UNUSABLE = 2
 LOCAL = Path("adapters.d")
 
-__all__ = ["LOCAL", "UNUSABLE", "complain", "default_folder", "load_adapters", "load_stack"]
+__all__ = ["LOCAL", "UNUSABLE", "complain", "default_folder", "load_adapters", "load_stack", "load_untested"]
 
 
 def default_folder() -> Path:
@@ -29,11 +29,29 @@ def load_adapters(paths: Sequence[str] = (), without: Sequence[str] = ()) -> Ada
 
     Raises as ``spyre_dsl.load`` does, and SpyreDslError for a folder without adapter files: nothing would be patched.
     """
+    return load(*_places(paths), without=without)
+
+
+def load_untested(paths: Sequence[str] = (), without: Sequence[str] = ()) -> AdapterSet:
+    """As ``load_adapters``, with rules that no test shows at work yet; standard error names them.
+
+    For the commands that say what a rule matches, which is asked before a test can be written. A test is what proves
+    a rule, so ``lint`` and ``test`` go on refusing such files.
+    """
+    adapters, found = examine(*_places(paths), without=without)
+    for untested in (finding for finding in found if finding.code in UNTESTED):
+        where = untested.source.position(untested.span.start)
+        place = f"{untested.source.name}:{where.line}:{where.column}"
+        print(f"{place}: warning[{untested.code}]: {untested.message}; nothing proves it", file=sys.stderr)
+    return adapters
+
+
+def _places(paths: Sequence[str]) -> Sequence[str | Path]:
     places: Sequence[str | Path] = paths or [default_folder()]
     empty = [str(place) for place in places if Path(place).is_dir() and next(adapter_files(str(place)), None) is None]
     if empty:
         raise SpyreDslError(f"no adapter files (*.yaml, *.yml) in {', '.join(empty)}")
-    return load(*places, without=without)
+    return places
 
 
 def complain(problem: Exception) -> int:

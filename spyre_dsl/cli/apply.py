@@ -92,13 +92,13 @@ def _write_files(report: Report, arguments: argparse.Namespace) -> None:
 
 
 def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
-    from spyre_dsl.cli.adapter_files import load_adapters, load_stack
+    from spyre_dsl.cli.adapter_files import load_stack, load_untested
 
     # What is quick to find wrong comes first: options, the stack, the rule files, the model's place; then torch.
     check_model_arguments(arguments)
     _check_options(arguments)
     stack = load_stack(arguments.stack)
-    adapters = load_adapters(arguments.adapters, arguments.without)
+    adapters = load_untested(arguments.adapters, arguments.without)
     located = find_model(arguments, progress)
     collect_seldom()
     with progress.step("loading torch and transformers"):

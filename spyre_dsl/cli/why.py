@@ -65,12 +65,12 @@ def _split_names(arguments: argparse.Namespace) -> tuple[str, str | None]:
 
 
 def _attempts(arguments: argparse.Namespace, rule: str, path: str | None) -> Sequence[Attempt]:
-    from spyre_dsl.cli.adapter_files import load_adapters, load_stack
+    from spyre_dsl.cli.adapter_files import load_stack, load_untested
     from spyre_dsl.cli.progress import Progress
 
     progress = Progress()
     stack = load_stack(arguments.stack)
-    adapters = load_adapters(arguments.adapters, arguments.without)
+    adapters = load_untested(arguments.adapters, arguments.without)
     require_rule(adapters, rule)
     located = find_model(arguments, progress)
     collect_seldom()

@@ -121,6 +121,14 @@ def test_a_dry_run_needs_no_weights_and_runs_nothing(folder: Path, capsys: pytes
     assert (report["verdict"], report["min_token_cosine"], len(report["patches"])) == ("planned", None, 1)  # type: ignore[arg-type]
 
 
+def test_a_rule_without_a_test_is_planned_with_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "cube.yaml").write_text(CUBE[: CUBE.index("tests:")])
+    assert on_tiny_model(folder, "--dry-run", "--json") == 0
+    told = capsys.readouterr()
+    assert len(report_of(told.out)["patches"]) == 1  # type: ignore[arg-type]
+    assert "warning[SD504]: no test shows a rule of this file at work; nothing proves it" in told.err
+
+
 def test_texts_that_are_cut_are_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "config.json").write_text(json.dumps(GPT2 | {"n_positions": 16}))
     long = ("--dry-run", "--text", " ".join(map(str, range(50))))

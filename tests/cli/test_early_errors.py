@@ -92,13 +92,13 @@ def test_the_seconds_of_the_verdict_count_from_the_start(
     (tmp_path / "config.json").write_text(json.dumps({**config, "eos_token_id": 0}))
     from spyre_dsl.cli import adapter_files
 
-    load = adapter_files.load_adapters
+    load = adapter_files.load_untested
 
     def slowly(*places: object) -> object:
         time.sleep(0.5)
         return load(*places)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(adapter_files, "load_adapters", slowly)
+    monkeypatch.setattr(adapter_files, "load_untested", slowly)
     words = ["--config", str(tmp_path / "config.json"), "--dry-run", "--text", "one two", "--json"]
     assert main(["apply", *words]) == 0
     report = json.loads(capsys.readouterr().out)

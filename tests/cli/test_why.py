@@ -93,6 +93,14 @@ def test_places_that_match_are_listed_with_their_source_lines(folder: Path, caps
     assert place.startswith("  at transformer.h.*.mlp.act, ") and ".py:" in place and place.endswith("  x 2")
 
 
+def test_a_rule_can_be_asked_about_before_it_has_a_test(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "cube.yaml").write_text(CUBE[: CUBE.index("tests:")])
+    assert run(folder, "my-cube/cube") == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("my-cube/cube matches\n")
+    assert "cube.yaml:1:10: warning[SD504]: no test shows a rule of this file at work; nothing proves it" in told.err
+
+
 def test_all_lists_every_layer_by_itself(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "my-cube/cube", "--all") == 0
     _, *places = capsys.readouterr().out.splitlines()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spyre_dsl.language.collection import load
-from spyre_dsl.language.diagnostics import RuleError, SpyreDslError
+from spyre_dsl.language.diagnostics import RuleError, Severity, SpyreDslError
 
 TEXT = """\
 adapter: {name}
@@ -44,6 +44,29 @@ def test_errors_of_all_files_are_raised_together(tmp_path: Path) -> None:
         load(tmp_path)
     errors = {found.source.name for found in caught.value.diagnostics if found.code == "SD203"}
     assert errors == {str(tmp_path / "first.yaml"), str(tmp_path / "second.yaml")}
+
+
+WITHOUT_TEST = TEXT[: TEXT.index("tests:")]
+PARTLY_TESTED = TEXT.replace(
+    "tests:", "  - name: eighth\n    match: {{op: tanh($x)}}\n    rewrite: {{op: relu($x)}}\n    math: exact\ntests:"
+).replace("  - match:", "  - name: cube\n    match:")
+
+
+@pytest.mark.parametrize(("text", "code"), [(WITHOUT_TEST, "SD504"), (PARTLY_TESTED, "SD506")])
+def test_untested_rules_are_refused_unless_they_are_asked_for(tmp_path: Path, text: str, code: str) -> None:
+    file = tmp_path / "cube.yaml"
+    file.write_text(text.format(name="cube", op="pow"))
+    with pytest.raises(RuleError) as caught:
+        load(file)
+    assert {found.code for found in caught.value.diagnostics if found.severity is Severity.ERROR} == {code}
+    assert [adapter.name for adapter in load(file, untested=True).adapters] == ["cube"]
+
+
+def test_untested_rules_with_other_errors_are_refused_all_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "cube.yaml"
+    file.write_text(WITHOUT_TEST.format(name="cube", op="powr"))
+    with pytest.raises(RuleError):
+        load(file, untested=True)
 
 
 def test_an_adapter_left_out_is_in_nobodys_way(tmp_path: Path) -> None:
