@@ -21,9 +21,10 @@ def refuse_inner_hooks(owner: torch.nn.Module, path: str) -> None:
     """
     for name, inner in owner.named_modules():
         if inner is not owner and any(_is_active(hook) for hook in _hooks(inner)):
+            place, whole = (f"the patched module `{path}`", f"`{path}`") if path else ("the patched model", "the model")
             raise PatchError(
-                f"`{name}` inside the patched module `{path}` has a forward or backward hook, which would not run: the "
-                f"patch computes `{path}` as a whole. Hook `{path}` instead, or leave it unpatched"
+                f"`{name}` inside {place} has a forward or backward hook, which would not run: the patch computes "
+                f"{whole} as a whole. Hook {whole} instead, or leave it unpatched"
             )
 
 

@@ -114,10 +114,11 @@ def _refuse_changes(known: Inside, path: str) -> None:
         before, after = known.make_up.get(name), found.get(name)
         if before != after:
             what = "other modules" if before is None or after is None else _what(before, after)
+            place, whole = (f"the patched module `{path}`", f"`{path}`") if path else ("the patched model", "the model")
             raise PatchError(
-                f"`{name}` has {what} inside the patched module `{path}` than when the patch was applied, which would "
-                f"be ignored: the patch computes `{path}` as a whole, as it was. Revert the patch first, change the "
-                "model, then plan and apply again"
+                f"`{name}` has {what} inside {place} than when the patch was applied, which would be ignored: the "
+                f"patch computes {whole} as a whole, as it was. Revert the patch first, change the model, then plan "
+                "and apply again"
             )
 
 

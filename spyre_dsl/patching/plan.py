@@ -172,8 +172,7 @@ def plan(
             with blaming(edit.label):
                 edit.carry_out(model, context, journal)
         call = (args, dict(kwargs or {}))
-        with torch.no_grad():
-            found: Plan = without_autocast(autocast_now(), _plan_edited, model, adapters, index, edits, call, untie)
+        found: Plan = without_autocast(autocast_now(), _plan_edited, model, adapters, index, edits, call, untie)
         return found
     finally:
         journal.undo()

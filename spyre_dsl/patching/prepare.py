@@ -100,10 +100,11 @@ class Preparation:
         leaves: list[Any] = []
         structure = flatten(call, leaves)
         examples = [example_of(leaf) for leaf in leaves]
-        entry = table.find(module, structure, examples)
-        if entry is None:
-            entry = self.builder(module, path, original_forward(module), structure, leaves)
-            table.add(entry)
+        with torch.no_grad():  # as the whole model was captured
+            entry = table.find(module, structure, examples)
+            if entry is None:
+                entry = self.builder(module, path, original_forward(module), structure, leaves)
+                table.add(entry)
         return entry.fired
 
     def _compare(self, path: str, fired: Counter[str]) -> None:

@@ -150,3 +150,15 @@ def test_a_backward_hook_matters_to_calls_with_gradients_only(patched) -> None:
     patched[0].dense.register_full_backward_hook(lambda *_: None)
     with torch.no_grad():
         patched(X)
+
+
+def test_a_model_that_is_patched_as_a_whole_is_called_the_model() -> None:
+    model = Layer().eval()
+    with plan(model, rules(FOLDED), (X,), stack=STACK).applied(model):
+        hook = model.dense.register_forward_hook(lambda *_: None)
+        with pytest.raises(PatchError, match="`dense` inside the patched model has .* Hook the model instead"):
+            model(X)
+        hook.remove()
+        wrap(model)
+        with pytest.raises(PatchError, match="another class inside the patched model .* computes the model as a whole"):
+            model(X)
