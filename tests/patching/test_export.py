@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch.export import Dim, ExportedProgram
+from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
 
 from spyre_dsl.patching.plan import plan
 from tests.patching.rules import HEAD_PADDING, STACK, X, adapters, bert, gpt2, layers, qwen3, text_inputs
@@ -122,3 +123,15 @@ def test_a_program_that_was_exported_under_gradients_is_trained_as_the_stock_mod
 def test_a_frozen_model_is_exported_with_constants_under_gradients_too(patched, strict: bool) -> None:
     patched.requires_grad_(False)
     assert len(exported(patched, strict).constants) == 2
+
+
+def test_a_decoder_with_a_static_cache_is_exported_as_executorch_takes_it() -> None:
+    """Through transformers' own recipe, which traces with the compiler: the step is run once before."""
+    model, step = qwen3(1), {"input_ids": torch.tensor([[5]]), "cache_position": torch.tensor([0])}
+    model.generation_config.use_cache, model.generation_config.cache_implementation = True, "static"
+    with plan(model, adapters(HEAD_PADDING), (), text_inputs(1), stack=STACK).applied(model), torch.no_grad():
+        recipe = TorchExportableModuleForDecoderOnlyLM(model, batch_size=1, max_cache_len=16, device="cpu")
+        wanted = recipe.model(**step)
+        program = recipe.export(**step)
+        assert any("_spyre_folded" in name for name in program.constants)
+        torch.testing.assert_close(program.module()(**step), wanted)
