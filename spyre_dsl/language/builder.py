@@ -44,6 +44,7 @@ DTYPES = (
 
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*")
 _INPUT = re.compile(r"\s*(?P<parameter>parameter\s+)?(?P<dtype>\w+)\s*\[(?P<shape>[^\[\]]*)\]\s*")
+_COMMENT = re.compile(r"[ \t]+(#[^\n]*)")
 _SIZE = re.compile(r"\s*([0-9]{1,9})\s*")
 _COMPARISON = re.compile(r"\s*(<=|>=|==|!=|<|>)\s*([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*")
 
@@ -125,12 +126,16 @@ class _Builder:
             base = verbatim_at(node, self.source.text)
             return parse_expression(node.value, offsets_of(node, self.source.text) if base is None else base)
         except SyntaxProblem as problem:
-            self.syntax_problem(problem)
+            comment = _COMMENT.match(self.source.text, node.end) if problem.unfinished and not node.style else None
+            self.syntax_problem(problem, Span(*comment.span(1)) if comment is not None else None)
             return Broken(node.span)
 
-    def syntax_problem(self, problem: SyntaxProblem) -> None:
+    def syntax_problem(self, problem: SyntaxProblem, comment: Span | None = None) -> None:
+        """The diagnostic; ``comment`` is where one begins right behind a text that ends too early."""
         code = "SD003" if problem.limit else "SD201"
-        self.report(code, problem.span, problem.message, problem.label, problem.suggestion)
+        note = "to YAML a comment begins here: quote the text if it is part of it"
+        related = (Related(note, self.source, comment),) if comment is not None else ()
+        self.report(code, problem.span, problem.message, problem.label, problem.suggestion, related)
 
     def lets(self, parent: MappingNode | None, key: str) -> tuple[Let, ...]:
         mapping = self.mapping(parent, key)

@@ -16,7 +16,7 @@ from spyre_dsl.language.records import record
 from spyre_dsl.language.source import Source
 from spyre_dsl.language.syntax import Span
 from spyre_dsl.language.yaml_errors import Fault, explain
-from spyre_dsl.language.yaml_tree import MappingNode, Node, Scalar, SequenceNode, plain, resolve
+from spyre_dsl.language.yaml_tree import MappingNode, Node, Scalar, SequenceNode, last_scalar, plain, resolve
 
 __all__ = ["Document", "MappingNode", "Node", "Scalar", "SequenceNode", "plain", "read_text", "resolve"]
 
@@ -52,7 +52,7 @@ def read_text(source: Source) -> Document:
     skipped: list[tuple[int, int]] = []
     text = source.text
     while (error := composer.compose()) is not None and len(faults) < MAX_SYNTAX_ERRORS:
-        fault = explain(source, error)
+        fault = explain(source, error, last_scalar(composer.root))
         if any(fault.start == other.start for other in faults):
             break
         faults.append(fault)

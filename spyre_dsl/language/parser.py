@@ -127,9 +127,11 @@ def _run(text: str, start: str, offsets: OffsetMap | int, tokens: list[Token] | 
     except Unexpected as unexpected:
         from spyre_dsl.language.syntax_hints import explain  # only needed when something is wrong
 
-        slip = explain(text, tokens or tokenize(text), unexpected.position, unexpected.expected(), start)
+        read = tokens or tokenize(text)
+        slip = explain(text, read, unexpected.position, unexpected.expected(), start)
         span = _map(offsets).span(slip.start, slip.end)
-        raise SyntaxProblem(span, slip.message, slip.label, slip.suggestion) from None
+        unfinished = read[unexpected.position][0] == END
+        raise SyntaxProblem(span, slip.message, slip.label, slip.suggestion, unfinished=unfinished) from None
     if len(text) > MAX_DEPTH:
         _refuse_deep(tree)
     return tree

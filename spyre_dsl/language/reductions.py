@@ -47,18 +47,20 @@ ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 class SyntaxProblem(Exception):
     """A text that is no expression: where in the file, what is wrong, and what would mend it.
 
-    ``limit`` says that the text may well be one, but is too long or too deep.
+    ``limit`` says that the text may well be one, but is too long or too deep; ``unfinished`` that it ends too early.
     """
 
     def __init__(
-        self, span: Span, message: str, label: str = "", suggestion: str | None = None, *, limit: bool = False
-    ) -> None:
+        self, span: Span, message: str, label: str = "", suggestion: str | None = None, *, limit: bool = False,
+        unfinished: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(message)
         self.span = span
         self.message = message
         self.label = label
         self.suggestion = suggestion
         self.limit = limit
+        self.unfinished = unfinished
 
 
 def _binary(v: list[Any], s: int, e: int) -> Expression:

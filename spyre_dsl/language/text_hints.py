@@ -52,9 +52,10 @@ def input_hint(text: str) -> tuple[str, str | None]:
     parts = _INPUT.fullmatch(text)
     if parts is None:
         return "such as `float16[4, 64]`", None
+    dtype = DTYPES_OF_OTHERS.get(parts["dtype"].lower(), parts["dtype"])
     if parts["shape"] is None:
-        return f"a shape follows the dtype, such as `{parts['dtype']}[4, 64]`; `[]` for a single number", None
-    mended = f"{parts['head'] or ''}{parts['dtype']}[{parts['shape']}]"
+        return f"a shape follows the dtype, such as `{dtype}[4, 64]`; `[]` for a single number", None
+    mended = f"{parts['head'] or ''}{dtype}[{parts['shape']}]"
     return f"write `{mended}`", f'"{mended}"'
 
 

@@ -339,6 +339,17 @@ upsample_bicubic2d(input, output_size:ints, align_corners:bool, scale_factors:an
 
 _CONSTANTS: Final = {"None": None, "True": True, "False": False, "[]": ()}
 
+CHOICES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("gelu", "approximate"): ("none", "tanh"),
+    ("div", "rounding_mode"): ("trunc", "floor"),
+    ("pad", "mode"): ("constant", "reflect", "replicate", "circular"),
+    ("searchsorted", "side"): ("left", "right"),
+    ("conv1d", "padding"): ("valid", "same"),
+    ("conv2d", "padding"): ("valid", "same"),
+    ("conv3d", "padding"): ("valid", "same"),
+}
+"""The strings that torch takes, by op and argument, where these are a closed set; all other strings are errors."""
+
 ALIASES: Final[Mapping[str, str]] = {
     "absolute": "abs", "negative": "neg", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
     "concat": "cat", "concatenate": "cat", "view": "reshape", "clip": "clamp", "greater": "gt", "greater_equal": "ge",

@@ -13,6 +13,7 @@ import yaml
 
 from spyre_dsl.language.records import record
 from spyre_dsl.language.source import Source
+from spyre_dsl.language.yaml_tree import Scalar
 
 MAX_DEPTH = 24
 """How deep mappings and lists may nest."""
@@ -80,18 +81,42 @@ _KEY = re.compile(r"(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s#:'\"\[\]{},&*!|>%@`-][^:#\n]*
 _VALUE = re.compile(r"[^ \n]")
 
 
-def explain(source: Source, error: yaml.MarkedYAMLError) -> Fault:
-    """The cause of a syntax error."""
+def explain(source: Source, error: yaml.MarkedYAMLError, last: Scalar | None = None) -> Fault:
+    """The cause of a syntax error; ``last`` is the text that was read last before it."""
     size = len(source.text)
     mark, context = error.problem_mark or error.context_mark, error.context_mark or error.problem_mark
     place = min(mark.index, size) if mark else 0
     report = Report(
         source, place, min(context.index, size) if context else place, str(error.problem), str(error.context)
     )
+    quoted = last if last is not None and _is_right_behind(report, last) else None
+    if quoted is not None and _holds_a_key(report, quoted):
+        return _runaway(report, quoted)
     for words, function in _CAUSES.items():
         if words in report.problem:
-            return function(report)
+            fault = function(report)
+            entry = fault.entry if quoted is None else quoted.start
+            return Fault(fault.start, fault.end, fault.message, fault.label, fault.code, entry)
     return Fault(place, place + 1, f"YAML cannot read this: {report.problem}")
+
+
+def _is_right_behind(report: Report, last: Scalar) -> bool:
+    """Whether the error is right behind a quoted text over several lines."""
+    several = last.style in ("'", '"') and "\n" in report.text[last.start : last.end]
+    return several and not report.text[last.end : report.place].strip(" ")
+
+
+def _holds_a_key(report: Report, text: Scalar) -> bool:
+    """Whether a further line of a quoted text begins as an entry does."""
+    lines = report.text[text.start : text.end].split("\n")[1:]
+    return any(_KEY.match(line, _DASHES.match(line).end()) for line in lines)  # type: ignore[union-attr]
+
+
+def _runaway(report: Report, text: Scalar) -> Fault:
+    """A quote that was never closed: the next quote in the file closed it, and what stood between is part of it."""
+    closed = report.source.position(text.end - 1)
+    label = f"the closing quote is missing; the next one is in line {closed.line}"
+    return Fault(text.start, text.start + 1, f"this {text.style} is never closed", label)
 
 
 def _second_colon(report: Report) -> Fault:

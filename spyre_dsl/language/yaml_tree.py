@@ -88,6 +88,14 @@ class SequenceNode:
 Node = Union[Scalar, MappingNode, SequenceNode]
 
 
+def last_scalar(node: Node | None) -> Scalar | None:
+    """The text that stands last in a tree."""
+    while node is not None and not isinstance(node, Scalar):
+        inside = [value for _, value in node.pairs] if isinstance(node, MappingNode) else node.items
+        node = inside[-1] if inside else None
+    return node
+
+
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 WORDS: dict[str, Any] = {

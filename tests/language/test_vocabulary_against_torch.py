@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from spyre_dsl.language.functions import DTYPES
-from spyre_dsl.language.vocabulary import OPS, PLACEMENT_ARGUMENTS, REQUIRED, Op, Parameter
+from spyre_dsl.language.vocabulary import CHOICES, OPS, PLACEMENT_ARGUMENTS, REQUIRED, Op, Parameter
 
 SAME_MEANING: dict[tuple[str, str], set[Any]] = {
     ("var", "correction"): {None, 1},
@@ -135,6 +135,32 @@ def test_the_number_of_outputs_is_that_of_the_schema(op: Op) -> None:
         assert lists or len(counts) > 1
     else:
         assert counts == {op.outputs} and not lists
+
+
+X = torch.ones(1, 2, 3, 3)
+CALLS = {
+    ("gelu", "approximate"): lambda word: torch.ops.aten.gelu(X, approximate=word),
+    ("div", "rounding_mode"): lambda word: torch.ops.aten.div.Tensor_mode(X, X, rounding_mode=word),
+    ("pad", "mode"): lambda word: torch.ops.aten.pad(X, [1, 1, 1, 1], word),
+    ("searchsorted", "side"): lambda word: torch.ops.aten.searchsorted(X, X, side=word),
+    ("conv1d", "padding"): lambda word: torch.ops.aten.conv1d.padding(X[0], torch.ones(1, 3, 1), None, [1], word),
+    ("conv2d", "padding"): lambda word: torch.ops.aten.conv2d.padding(X, torch.ones(1, 2, 1, 1), None, [1], word),
+    ("conv3d", "padding"): lambda word: torch.ops.aten.conv3d.padding(X[None], torch.ones([1] * 5), None, [1], word),
+}
+"""How torch is asked what it says to a word for an argument with a closed set of strings."""
+
+
+@pytest.mark.parametrize("argument", CHOICES, ids=".".join)
+def test_torch_takes_the_strings_of_the_table_and_no_others(argument: tuple[str, str]) -> None:
+    for word in CHOICES[argument]:
+        CALLS[argument](word)
+    with pytest.raises((RuntimeError, NotImplementedError, ValueError)):
+        CALLS[argument]("something else")
+
+
+def test_every_string_argument_has_a_closed_set_but_for_the_equation_of_einsum() -> None:
+    strings = {(op.name, p.name) for op in OPS.values() for p in op.parameters if p.kind == "string"}
+    assert strings - CHOICES.keys() == {("einsum", "equation")}
 
 
 def test_every_dtype_is_one_of_torchs() -> None:

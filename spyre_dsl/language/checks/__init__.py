@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spyre_dsl.language.loader import LoadResult
 
 MODULES = (
-    "calls", "names", "attributes", "captures", "lets", "facts", "division", "guards", "tensors", "patterns",
+    "calls", "choices", "names", "attributes", "captures", "lets", "facts", "division", "guards", "tensors", "patterns",
     "replacements", "duplicates", "coverage", "requires", "blocks", "scopes", "rule_set",
 )  # fmt: skip
 """The modules that hold the checks, in the order in which they run."""

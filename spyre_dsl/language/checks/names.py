@@ -58,6 +58,8 @@ def _unknown_name(view: AdapterView, place: Place, name: Name) -> Diagnostic:
         label = f"a capture is written `{suggestion}`"
     elif later := _defined_later(place, name):
         suggestion, label = None, f"`{later}` is defined only after this"
+    elif (dtype := _dtype_of_others(name)) is not None:
+        suggestion, label = dtype, f"did you mean `{dtype}`?"
     else:
         alone = ("unchanged",) if place.what == "`after`" and name is place.expression else ()
         near = nearest(name.name, [*place.names, *captures, *WORDS, *alone])
@@ -75,9 +77,18 @@ def _word_meant(place: Place, name: Name) -> str | None:
         op = find_op(call.function)
         for parameter, value in given_arguments(op, call) if op is not None else ():
             if value is name:
+                if parameter.kind == "dtype" and (dtype := _dtype_of_others(name)) is not None:
+                    return dtype
                 words = _WORDS_OF_KIND.get(parameter.kind, ())
                 return nearest(name.name, words if parameter.required else (*words, "none"))
     return None
+
+
+def _dtype_of_others(name: Name) -> str | None:
+    """The dtype that other libraries, and torch's shorthands, call so: ``fp16``, ``half``."""
+    from spyre_dsl.language.text_hints import DTYPES_OF_OTHERS
+
+    return DTYPES_OF_OTHERS.get(name.name.lower())
 
 
 _WORDS_OF_KIND = {"bool": ("true", "false"), "dtype": DTYPES}
