@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +128,7 @@ def _rule(attempts: Sequence[Attempt], everything: bool) -> list[str]:
     """Places with one and the same outcome are listed under it."""
     outcomes: dict[tuple[str, bool, str, str, str], list[Attempt]] = {}
     for attempt in attempts:
-        outcomes.setdefault(_outcome(attempt), []).append(attempt)
+        outcomes.setdefault(_outcome(attempt, everything), []).append(attempt)
     shown = list(outcomes.items())[: None if everything else OUTCOMES]
     lines: list[str] = []
     for (rule, matched, reason, predicate, place), members in shown:
@@ -161,8 +162,10 @@ def _places(attempts: Sequence[Attempt], everything: bool) -> list[str]:
     return [*lines, *([f"  and at {counted(left, 'more place')}; --all shows them"] if left else [])]
 
 
-def _outcome(attempt: Attempt) -> tuple[str, bool, str, str, str]:
-    return attempt.rule, attempt.matched, attempt.reason, attempt.predicate, _place(attempt)
+def _outcome(attempt: Attempt, everything: bool) -> tuple[str, bool, str, str, str]:
+    """What places have in common; a parameter that a reason names is that of any layer, unless all is asked for."""
+    reason = attempt.reason if everything else re.sub(r"(?<=\.)\d+(?=\.)", "*", attempt.reason)
+    return attempt.rule, attempt.matched, reason, attempt.predicate, _place(attempt)
 
 
 def _where(path: str, source_line: str) -> str:

@@ -15,6 +15,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from spyre_dsl.graphs.node import Node, same_value
 from spyre_dsl.graphs.sizes import Sizes, SymbolicSize
+from spyre_dsl.matching.no_match import show
 
 MAX_BITS = 4096
 """Integers of more bits than this are a mistake in a rule."""
@@ -96,7 +97,7 @@ def compare(symbol: str, left: Any, right: Any) -> bool:
 def describe(value: Any) -> str:
     """A value as messages name it."""
     if isinstance(value, Node):
-        return f"the tensor {value.name}"
+        return f"the tensor {show(value)}"
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {list(value.shape)}"
     if value is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from spyre_dsl.graphs.node import Node
 from spyre_dsl.graphs.text import show_value
 from spyre_dsl.language.syntax import NO_SPAN, Span
 
@@ -46,7 +47,16 @@ class EvaluationProblem:
 
 
 def show(value: Any) -> str:
-    """Anything that a message may quote. Strings are words of the message and stay as they are."""
+    """Anything that a message may quote. Strings are words of the message and stay as they are.
+
+    A node is told by its op, and by the name that the model has for it if it has one: names of the graph (``pow_1``)
+    are none of the reader's, and differ from layer to layer.
+    """
     if callable(value) and not isinstance(value, type):
         return str(value())
+    if isinstance(value, Node):
+        name = value.target or (value.name if value.is_leaf else "")
+        return f"`{value.op}`" + (f" ({name})" if name else "")
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join(map(show, value)) + "]"
     return show_value(value)

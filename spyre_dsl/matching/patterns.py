@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from spyre_dsl.graphs.node import Node, Value, same_value
-from spyre_dsl.graphs.text import show_value
 from spyre_dsl.language.syntax import Span
 from spyre_dsl.matching.attempt import Attempt
 
@@ -130,7 +128,7 @@ class OpPattern(Pattern):
 
     def match(self, value: Value, holder: Node | None, attempt: Attempt) -> Ways:
         if not isinstance(value, Node) or value.op != self.op:
-            attempt.fail("expected `{}`, found {}", (self.op, Found(value)), self.span, value)
+            attempt.fail("expected `{}`, found {}", (self.op, value), self.span, value)
             return
         if self.overload is not None and value.overload != self.overload:
             template = "expected the overload {}, found {}"
@@ -164,7 +162,7 @@ class ItemPattern(Pattern):
     def match(self, value: Value, holder: Node | None, attempt: Attempt) -> Ways:
         if not isinstance(value, Node) or value.op != "getitem":
             template = "expected one output of an op with several, found {}"
-            attempt.fail(template, (Found(value),), self.span, value)
+            attempt.fail(template, (value,), self.span, value)
             return
         attempt.nodes.append(value)
         attempt.held += 1
@@ -209,16 +207,3 @@ def match_all(
         yield
     for pattern in reversed(entered):
         pattern.leave(attempt)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What stands where an op was expected; text on demand."""
-
-    value: Any
-
-    def __call__(self) -> str:
-        value = self.value
-        if not isinstance(value, Node):
-            return show_value(value)
-        return f"`{value.op}`" + (f" ({value.target or value.name})" if value.is_leaf else "")

@@ -9,6 +9,7 @@ from spyre_dsl.graphs.node import Node, Value, same_value
 from spyre_dsl.graphs.sizes import SymbolicSize
 from spyre_dsl.language.syntax import Expression
 from spyre_dsl.matching.attempt import Attempt
+from spyre_dsl.matching.no_match import show
 from spyre_dsl.matching.patterns import SinglePattern
 
 
@@ -34,7 +35,8 @@ class CapturePattern(SinglePattern):
             bindings[self.name] = value
         elif not same_value(bindings[self.name], value):
             template = "${} is {} elsewhere in the pattern and {} here"
-            attempt.fail(template, (self.name, bindings[self.name], value), self.span, value)
+            held = bindings[self.name]
+            attempt.fail(template, (self.name, held, Other(value, held)), self.span, value)
             return False
         attempt.bound.append(None if known else self.name)
         attempt.held += 1
@@ -176,3 +178,15 @@ def _sliced_size(holder: Node | None) -> int | SymbolicSize | None:
     if not isinstance(x, Node) or type(dim) is not int or not dim < x.rank:
         return None
     return x.shape[dim]
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A value where ``first`` was expected; text on demand, which says so where both are called the same."""
+
+    value: Value
+    first: Value
+
+    def __call__(self) -> str:
+        text = show(self.value)
+        return f"another {text}" if text == show(self.first) else text

@@ -68,7 +68,7 @@ def _overwritten(root: Node, attempt: Attempt) -> NoMatch | None:
     bound = [node for value in attempt.bindings.values() for node in nodes_in(value)]
     for node in bound:
         if node.changed_at is not None and node.changed_at < root.position:
-            return NoMatch("{} is changed in place before {} is computed", (node.name, root.name), actual=node)
+            return NoMatch("{} is changed in place before {} is computed", (node, root), actual=node)
     return None
 
 

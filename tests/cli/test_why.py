@@ -137,6 +137,14 @@ def test_equal_reasons_are_folded_and_the_nearest_misses_stand_first() -> None:
     assert why._text([*near, *far, *other], True).count("  at ") == 151
 
 
+def test_a_parameter_in_a_reason_does_not_keep_layers_apart() -> None:
+    found = [attempt("a/one", f"found `parameter` (layer.{layer}.weight)", layer, 0.5) for layer in range(3)]
+    assert why._text(found, False).splitlines() == [
+        "a/one does not match: found `parameter` (layer.*.weight)", "  at layer.*.act, m.py:1  x 3",
+    ]  # fmt: skip
+    assert "(layer.2.weight)" in why._text(found, True)
+
+
 def test_places_that_have_nothing_in_common_are_cut() -> None:
     places = [Attempt("a/one", None, f"block{name}", "", 0.5, False, reason="no") for name in "abcdefgh"]
     lines = why._text(places, False).splitlines()
@@ -150,6 +158,17 @@ def test_a_guard_that_fails_is_shown_with_its_value_and_its_place(
     text = capsys.readouterr().out
     assert "my-cube/wide-cube does not match: " in text and "256" in text
     assert f"{folder / 'cube.yaml'}:14:14: size($x, -1) == 7" in text
+
+
+@pytest.mark.parametrize("op", ["0.04475 * $x ** 3", "$x ** 3 * 0.04475"])
+def test_a_wrong_constant_is_told_once_for_all_layers(
+    folder: Path, op: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "cube.yaml").write_text(CUBE.replace("op: pow($x, 3)\n    rewrite", f"op: {op}\n    rewrite", 1))
+    assert run(folder, "my-cube/cube") == 1
+    first, place, where, *_ = capsys.readouterr().out.splitlines()
+    assert first == "my-cube/cube does not match: expected 0.04475, found 0.044715"
+    assert place.endswith(": 0.04475") and where.endswith("  x 2")
 
 
 def test_a_path_narrows_it_down(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,7 +144,7 @@ def test_values(text, expected):
         ("3 + 1 % 0", "1 % 0", "division by zero"),
         ("size($x, 3)", "size($x, 3)", "has 3 dimensions, so no dim 3"),
         ("size($n, 0)", "size($n, 0)", "3 has no sizes"),
-        ("$x + 1", "$x + 1", "`+` needs numbers; the tensor matmul is none"),
+        ("$x + 1", "$x + 1", "`+` needs numbers; the tensor `matmul` is none"),
         ("$x == 1", "$x == 1", "use same(x, y)"),
         ("config.nothing", "config.nothing", "the config has no key `nothing`"),
         ("self.nothing", "self.nothing", "`self` has no `nothing`"),

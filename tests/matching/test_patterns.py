@@ -137,7 +137,7 @@ class TestCaptures:
 
     def test_what_differs_is_named(self):
         found = attempt(traced(lambda x, y: x - y.exp(), X, X), "$x - exp($x)")
-        assert "$x is x_1 elsewhere in the pattern and y_1 here" == found.reason
+        assert "$x is `input` (x_1) elsewhere in the pattern and `input` (y_1) here" == found.reason
 
     def test_numbers_too(self):
         assert matches(traced(lambda x: x.clamp(-2, 2.0) * 2, X), "clamp($x, _, $n) * $n")
@@ -338,7 +338,7 @@ class TestPlaces:
             return z.neg(), y
 
         found = attempt(traced(function, X), "neg(exp($y))")
-        assert isinstance(found, NoMatch) and found.reason == "mul is changed in place before neg is computed"
+        assert isinstance(found, NoMatch) and found.reason == "`mul` is changed in place before `neg` is computed"
 
 
 class TestWhatIsNoPattern:
