@@ -96,13 +96,18 @@ def _row_text(row: dict[str, Any]) -> str:
 
 
 def difference(old: Stack, new: Stack) -> dict[str, Any]:
-    """The ops whose status differs (None where a profile does not know the op), and the defects that come or go."""
+    """The ops whose status differs (None where a profile does not know the op), the settings that differ (numerics,
+    constants, host dtypes, each by its key in a profile's file), and the defects that come or go."""
+    from spyre_sim.stacks.difference import diff
+
     names = sorted({*old.ops, *new.ops})
     statuses = [(name, _kind(old, name), _kind(new, name)) for name in names]
+    settings = diff(old, new).settings
     return {
         "old": old.name,
         "new": new.name,
         "ops": [{"op": name, "old": before, "new": after} for name, before, after in statuses if before != after],
+        "settings": [{"setting": one.name, "old": one.before, "new": one.after} for one in settings],
         "fixed": [_defect(old, name) for name in sorted(set(old.defects) - set(new.defects), key=by_number)],
         "introduced": [_defect(new, name) for name in sorted(set(new.defects) - set(old.defects), key=by_number)],
     }
@@ -119,7 +124,14 @@ def _defect(stack: Stack, name: str) -> dict[str, str]:
 def _difference_text(result: dict[str, Any]) -> str:
     lines = [f"from {result['old']} to {result['new']}", f"ops that differ: {len(result['ops'])}"]
     lines += [f"  {row['op']:<32} {row['old'] or 'unknown'} -> {row['new'] or 'unknown'}" for row in result["ops"]]
+    lines.append(f"settings that differ: {len(result['settings'])}")
+    lines += [f"  {row['setting']:<32} {_value(row['old'])} -> {_value(row['new'])}" for row in result["settings"]]
     for key, words in (("fixed", "defects fixed"), ("introduced", "defects introduced")):
         lines.append(f"{words}: {len(result[key])}")
         lines += [f"  {row['id']:<5} {row['title']}" for row in result[key]]
     return "\n".join(lines)
+
+
+def _value(value: object) -> str:
+    """As a profile's file has it."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else str(value)

@@ -44,7 +44,46 @@ def test_a_diff_names_ops_and_defects(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_profile_does_not_differ_from_itself() -> None:
     stack = spyre_sim.load_stack("2026-06")
     result = stacks.difference(stack, stack)
-    assert (result["ops"], result["fixed"], result["introduced"]) == ([], [], [])
+    assert (result["ops"], result["settings"], result["fixed"], result["introduced"]) == ([], [], [], [])
+
+
+OUR_BRANCH = """\
+name: our-branch
+date: 2026-06-24
+title: June 2026 as our branch has it
+extends: "2026-06"
+"""
+SETTINGS = {
+    "numerics": {"sdpa": "flash", "matmul_chunk": 64, "exp_mask": -10000.0, "softplus_divides": True},
+    "constants": {"launch_us": 3.5, "hbm_pool": False},
+}
+
+
+@pytest.mark.parametrize(("section", "name"), [(part, name) for part, names in SETTINGS.items() for name in names])
+def test_a_changed_setting_is_named_with_both_values(
+    section: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = SETTINGS[section][name]
+    (tmp_path / "our.yaml").write_text(f"{OUR_BRANCH}{section}:\n  {name}: {json.dumps(value)}\n")
+    before = getattr(getattr(spyre_sim.load_stack("2026-06"), section), name)
+    assert before != value
+    assert run("diff", "2026-06", str(tmp_path / "our.yaml"), "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["settings"] == [{"setting": f"{section}.{name}", "old": before, "new": value}]
+    assert run("diff", "2026-06", str(tmp_path / "our.yaml")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    after = lines[lines.index("settings that differ: 1") + 1]
+    assert after.split() == [f"{section}.{name}", *stacks._value(before).split(), "->", stacks._value(value)]
+
+
+@pytest.mark.parametrize("name", spyre_sim.stack_names())
+def test_a_diff_is_strict_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("diff", "2026-06", name, "--json") == 0
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"JSON has no {constant}")
+
+    json.loads(capsys.readouterr().out, parse_constant=refuse)
 
 
 def test_a_diff_turned_around_has_fixed_and_introduced_exchanged() -> None:
