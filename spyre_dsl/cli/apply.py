@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -86,9 +87,12 @@ def _write_files(report: Report, arguments: argparse.Namespace) -> None:
     if arguments.report is not None:
         arguments.report.write_text(_json(report) + "\n", encoding="utf-8")
     if arguments.trace is not None:
-        from spyre_dsl.cli.profile_table import write_trace
+        from spyre_dsl.cli.profile_table import NO_COST, write_trace
 
-        write_trace(report.cost, arguments.trace)
+        if report.cost is None:  # the verdict says what happened, and the exit code is the verdict's
+            print(f"note: no trace was written to {arguments.trace}: {NO_COST}", file=sys.stderr)
+        else:
+            write_trace(report.cost, arguments.trace)
 
 
 def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:

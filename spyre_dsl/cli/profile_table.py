@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spyre_dsl.assessment.profile import DEAREST, Row, rows
-from spyre_dsl.language.diagnostics import SpyreDslError
 
 if TYPE_CHECKING:
     from spyre_sim.cost.program import ProgramCost
 
-_NO_COST = "nothing was run on the simulated stack, or it has no hardware (`ideal`)"
+NO_COST = "nothing was run on the simulated stack, or it has no hardware (`ideal`)"
 _WORDS = ("op", "kernel", "module path", "source line")
 _HEADS = (*_WORDS, "places", "cycles", "us", "all us", "share", "MAC/byte", "bound")
 
@@ -21,7 +20,7 @@ _HEADS = (*_WORDS, "places", "cycles", "us", "all us", "share", "MAC/byte", "bou
 def render_profile(cost: ProgramCost | None, stack: Any, fallbacks: Sequence[Any] = ()) -> str:
     """The table and the totals, or a line that says why there is none."""
     if cost is None:
-        return f"profile: none; {_NO_COST}"
+        return f"profile: none; {NO_COST}"
     found = rows(cost)
     shown = [_cells(row, cost) for row in found[:DEAREST]]
     parts = [f"profile of one run on {cost.stack}, by the cost model of September 2026:"]
@@ -99,11 +98,9 @@ def _unpriced(fallbacks: Sequence[Any]) -> list[str]:
     return [f"not priced, since the host's own time: {', '.join(ops)}"] if ops else []
 
 
-def write_trace(cost: ProgramCost | None, path: Path) -> None:
+def write_trace(cost: ProgramCost, path: Path) -> None:
     """Write the costed run in the trace event format, which Chrome (chrome://tracing) and Perfetto open.
 
-    Raises SpyreDslError when there is nothing to trace, OSError when the file cannot be written.
+    Raises OSError when the file cannot be written.
     """
-    if cost is None:
-        raise SpyreDslError(f"no trace was written to {path}: {_NO_COST}")
     path.write_text(json.dumps(cost.trace()) + "\n", encoding="utf-8")

@@ -15,7 +15,6 @@ import spyre_sim
 from spyre_dsl.assessment.profile import DEAREST, profile_json, rows
 from spyre_dsl.cli import apply
 from spyre_dsl.cli.profile_table import render_profile, write_trace
-from spyre_dsl.language.diagnostics import SpyreDslError
 from spyre_dsl.language.resources import resource
 
 STACK = spyre_sim.load_stack("2026-06")
@@ -108,10 +107,22 @@ class TestCommand:
         assert len(found["dearest"]) <= DEAREST
         assert found["total_us"] == pytest.approx(found["device_us"] + found["copy_us"], abs=0.01)
 
-    def test_no_trace_is_written_where_nothing_ran_on_the_device(self, tmp_path, capsys):
-        assert run(tmp_path, "--trace", tmp_path / "trace.json", "--target", "cpu") == 2
-        assert "no trace was written" in capsys.readouterr().err
-        assert not (tmp_path / "trace.json").exists()
+    @pytest.mark.parametrize("options", [("--trace", "t.json"), ("--profile",), ("--profile", "--trace", "t.json")])
+    @pytest.mark.parametrize("json_too", [(), ("--json",)])
+    @pytest.mark.parametrize(
+        ("target", "verdict", "code"), [(("--target", "cpu"), "pass", 0), (("--stack", "2026-06"), "gaps", 1)]
+    )
+    def test_what_cannot_be_traced_leaves_the_exit_code_to_the_verdict(
+        self, options, json_too, target, verdict, code, tmp_path, capsys, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        assert run(tmp_path, *options, *json_too, *target) == code
+        told = capsys.readouterr()
+        assert (
+            json.loads(told.out)["verdict"] if json_too else told.out.split("verdict: ")[1].split(":")[0].lower()
+        ) == verdict
+        assert ("note: no trace was written to t.json: nothing was run" in told.err) == ("--trace" in options)
+        assert not (tmp_path / "t.json").exists()
 
 
 class TestTrace:
@@ -122,7 +133,3 @@ class TestTrace:
         assert len(kernels) == len(cost.kernels)
         assert {event["args"]["module"] for event in kernels} == {"layer.0", "layer.1", "head", ""}
         assert all(event["ph"] == "X" and event["dur"] >= 0 for event in events)
-
-    def test_without_a_cost(self, tmp_path):
-        with pytest.raises(SpyreDslError, match="no trace was written"):
-            write_trace(None, tmp_path / "trace.json")
