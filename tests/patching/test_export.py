@@ -102,9 +102,10 @@ def test_both_ways_of_tracing_give_the_same_ops_on_the_same_constants(patched) -
     torch.testing.assert_close(traced.constants, compiled.constants)
 
 
-def test_a_bert_is_exported_through_the_compiler(head_padding) -> None:
-    model = bert()
-    with head_padding.applied(model), torch.no_grad():
+@pytest.mark.parametrize("exported_model", [bert], indirect=True)
+def test_a_bert_is_exported_through_the_compiler(exported_model) -> None:
+    model, _ = exported_model
+    with torch.no_grad():
         program = torch.export.export(model, (), text_inputs(), dynamic_shapes=OPEN, strict=True)
         for size in SIZES:
             assert torch.equal(program.module()(**text_inputs(*size))[0], model(**text_inputs(*size))[0])
