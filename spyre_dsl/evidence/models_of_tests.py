@@ -129,6 +129,10 @@ def _construct(case: TestCase) -> torch.nn.Module:
         raise TestModelError(f"{case.module} cannot be made from these arguments: {problem}") from problem
     if not isinstance(module, torch.nn.Module):
         raise TestModelError(f"{case.module} is no torch module")
+    if not hasattr(module, "config"):  # a part of a model keeps none, and `match.config` asks the model's
+        configs = [made for name, made in arguments.items() if made is not case.arguments[name]]
+        if len(configs) == 1:
+            module.config = configs[0]
     return module
 
 

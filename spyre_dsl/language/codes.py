@@ -67,6 +67,7 @@ SD214 error   unknown config key
 SD215 error   unknown building block
 SD216 error   module has no such name
 SD217 error   division by zero
+SD218 warning config key that not all model types have
 SD301 error   unbound capture
 SD302 warning unused capture
 SD303 error   shadowed name

@@ -16,10 +16,15 @@ from spyre_dsl.language.diagnostics import SpyreDslError
 
 _CLASS = re.compile(r"^class\s+(\w+)", re.MULTILINE)
 _KEY = re.compile(
-    r"""^[ ]{4}([a-z]\w*)[ ]*[:=]|^\s+self\.([a-z]\w*)[ ]*(?::[^=\n]+)?=(?!=)|["']([a-z]\w*)["'][ ]*:[ ]*["']\w+["']""",
+    r"""^[ ]{4}([a-z]\w*)[ ]*[:=]|^\s+self\.([a-z]\w*)[ ]*(?::[^=\n]+)?=(?!=)|["']([a-z]\w*)["'][ ]*:[ ]*["']\w+["']"""
+    r"""|^[ ]{4}@property\n[ ]{4}def ([a-z]\w*)""",
     re.MULTILINE,
 )
-"""A key is a field of a config class, an attribute that its constructor sets, or an entry of its ``attribute_map``."""
+"""A key is a field or a property of a config class, an attribute that its constructor sets, or an entry of its
+``attribute_map``."""
+
+_CLASS_BODY = re.compile(r"^class\b.*?(?=^[^\s#)\]}\"']|\Z)", re.MULTILINE | re.DOTALL)
+"""A class as far as the next line that begins in the first column; functions beside it have variables, not keys."""
 
 _MODEL_TYPE = re.compile(r"""^\s+model_type(?:\s*:\s*\w+)?\s*=\s*["']([\w.-]+)["']""", re.MULTILINE)
 _PARENT = re.compile(r"^from \.\.(?:models\.)?(\w+)\.configuration_|^from \.\.(\w+) import ", re.MULTILINE)
@@ -122,7 +127,8 @@ def config_keys() -> ConfigKeys:
 
 
 def _keys(text: str) -> frozenset[str]:
-    return frozenset(name for groups in _KEY.findall(text) for name in groups if name)
+    found = (groups for body in _CLASS_BODY.findall(text) for groups in _KEY.findall(body))
+    return frozenset(name for groups in found for name in groups if name)
 
 
 def _parents(text: str) -> Iterator[str]:

@@ -180,6 +180,25 @@ class TestModules:
         )
         assert any("LlamaRMSNorm" in line for line in found.fires.details[1:]), found.fires.details
 
+    @pytest.mark.parametrize(("width", "outcome"), [(64, "fires"), (1024, "does not fire")])
+    def test_a_rule_for_a_config_is_tested_on_the_one_that_its_module_is_made_from(
+        self, width: int, outcome: str
+    ) -> None:
+        made = loaded(f"""\
+adapter: cube
+summary: an example
+gap: {{kind: missing-lowering, evidence: [S51]}}
+rules:
+  - match: {{op: "pow($x, 3)", config: {{model_type: [gpt2, gpt_neo], hidden_size: "< 1024"}}}}
+    rewrite: {{op: $x * $x * $x}}
+    math: exact
+tests:
+  - module: transformers.models.gpt2.modeling_gpt2.GPT2MLP
+    arguments: {{intermediate_size: 64, config: {{n_embd: {width}}}}}
+    inputs: {{hidden_states: "float16[2, 4, {width}]"}}
+""")
+        assert report(made).fires.summary.startswith(outcome)
+
     def test_its_claim_is_checked_on_the_module(self) -> None:
         found = report(self.text(epsilon="1e-3"))
         assert found.math.outcome is Outcome.FAILED and found.math.counterexample is not None

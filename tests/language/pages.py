@@ -76,5 +76,5 @@ def lint_for(code: str, files: Sequence[Example]) -> tuple[Diagnostic, ...]:
         return lint(files, deep=code in DEEP)
 
 
-DEEP = frozenset({"SD213", "SD214", "SD216"})
+DEEP = frozenset({"SD213", "SD214", "SD216", "SD218"})
 """Codes that are found in deep mode only."""

@@ -28,7 +28,7 @@ MODULES = (
 DEEP_MODULES = ("installed", "module_names")
 """The modules whose checks look at the installed transformers and torch; only ``deep`` imports them."""
 
-DEEP_CODES = frozenset({"SD104", "SD213", "SD214", "SD216"})
+DEEP_CODES = frozenset({"SD104", "SD213", "SD214", "SD216", "SD218"})
 """What the checks of ``DEEP_MODULES`` report, without their being imported."""
 
 CODES_OF_SEVERAL = frozenset({"SD402", "SD403", "SD404", "SD405", "SD501"})

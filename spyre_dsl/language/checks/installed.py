@@ -88,8 +88,23 @@ def _check_key(
     near = nearest(wrong, sorted(reach))
     suggestion = prefix + ".".join(near if part == wrong else part for part in key.split(".")) if near else None
     whose = f" of {', '.join(model_types)}" if known and "." not in key else ""
-    label = f"did you mean `{suggestion}`?" if suggestion else "no config of the installed transformers has it"
+    nobody = "none of these configs has it" if whose else "no config of the installed transformers has it"
+    label = f"did you mean `{suggestion}`?" if suggestion else nobody
     yield view.diagnose("SD214", f"unknown config key `{key}`{whose}", span, label=label, suggestion=suggestion)
+
+
+@file_check("SD218", deep=True)
+def check_keys_of_each_type(view: AdapterView) -> Iterator[Diagnostic]:
+    """Where ``match.config`` names model types, each of them has the other keys: one that has not never matches."""
+    keys = config_keys().by_model_type
+    for rule in view.adapter.rules:
+        known = [name for name in _model_types(rule) if name in keys]
+        for clause in rule.match.config:
+            lacking = [name for name in known if "." not in clause.key and clause.key not in keys[name]]
+            if 0 < len(lacking) < len(known):
+                message = f"the config of {', '.join(lacking)} has no key `{clause.key}`"
+                label = "the rule never matches there"
+                yield view.diagnose("SD218", message, clause.key_span, label=label)
 
 
 @file_check("SD104", deep=True)
