@@ -5,16 +5,16 @@ there is such a cycle, it still ends if all its rules keep or lower a measure an
 out, and the question asked again (:mod:`~spyre_dsl.language.measures`).
 
 The first measure weighs the ops that the stack does not support, so that replacing one by several supported ops counts
-as progress. The second is plain size. Further measures weigh the root op of one of the rules, so that moving an op
-inwards counts as progress. These are linear polynomial interpretations, the standard proof that a term rewriting system
-terminates.
+as progress. The second is plain size. Further measures weigh the root op of one of the rules, or of all, so that moving
+an op inwards counts as progress, through sums too. These are polynomial interpretations, the standard proof that a term
+rewriting system terminates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from spyre_dsl.language.measures import Measures
+from spyre_dsl.language.measures import Measures, weight_name
 from spyre_dsl.language.overlap import MAX_EFFORT
 from spyre_dsl.language.rule_terms import FirstOfEach, RuleTerms
 from spyre_dsl.language.stack_tables import UNSUPPORTED
@@ -38,13 +38,15 @@ def cycles(
     usable = [rule for rule in _distinct(rules) if rule.result is not None]
     triggers = Triggers(usable, effort or Effort(MAX_EFFORT))
     graph = {rule: triggers.set_off_by(rule, guarded=False) for rule in usable}
-    search = _Search(UNSUPPORTED if unsupported is None else unsupported)
+    search = _Search(UNSUPPORTED if unsupported is None else unsupported, scaling=False)
     guarded: set[RuleTerms] = set()
     while True:
         found = list(search.cycles(usable, graph))
         doubtful = search.doubtful(found, graph, guarded)
         if not doubtful:
-            return found
+            if not found or search.scaling:
+                return found
+            search.scaling = True
         for rule in sorted(doubtful, key=lambda rule: rule.number):
             graph[rule] = triggers.set_off_by(rule, guarded=True)
         guarded |= doubtful
@@ -57,10 +59,14 @@ def _distinct(rules: Sequence[RuleTerms]) -> list[RuleTerms]:
 
 
 class _Search:
-    """Looks for cycles that no measure breaks. ``unsupported`` are the ops that weigh more in the first measure."""
+    """Looks for cycles that no measure breaks. ``unsupported`` are the ops that weigh more in the first measure.
 
-    def __init__(self, unsupported: frozenset[str]) -> None:
+    Scaling measures are seldom needed and take longest; where they are not ``scaling``, they are left out.
+    """
+
+    def __init__(self, unsupported: frozenset[str], *, scaling: bool = True) -> None:
         self._unsupported = unsupported
+        self.scaling = scaling
         self._measures = Measures()
 
     def cycles(self, rules: Sequence[RuleTerms], graph: Graph) -> Iterator[tuple[RuleTerms, ...]]:
@@ -93,10 +99,18 @@ class _Search:
 
     def _by_measure(self, rules: Sequence[RuleTerms]) -> Iterator[tuple[set[RuleTerms], set[RuleTerms]]]:
         """The rules that may raise and those that lower a measure, for one measure after the other."""
-        roots = sorted({rule.pattern.op for rule in rules if isinstance(rule.pattern, App)})
-        for heavy in (self._unsupported, frozenset[str](), *(frozenset({op}) for op in roots)):
-            changes = {rule: self._measures.change(rule, heavy) for rule in rules}
+        for heavy, scaling in self._kinds_of_measure(rules):
+            changes = {rule: self._measures.change(rule, heavy, scaling) for rule in rules}
             yield {rule for rule, change in changes.items() if change is None}, {r for r in rules if changes[r]}
+
+    def _kinds_of_measure(self, rules: Sequence[RuleTerms]) -> Iterator[tuple[frozenset[str], bool]]:
+        """The heavy ops of each measure, and whether they are scaling."""
+        yield self._unsupported, False
+        yield frozenset(), False
+        roots = sorted({weight_name(rule.pattern.op) for rule in rules if isinstance(rule.pattern, App)})
+        groups = [frozenset({op}) for op in roots] + ([frozenset(roots)] if len(roots) > 1 else [])
+        for scaling in (False, True) if self.scaling else (False,):
+            yield from ((group, scaling) for group in groups)
 
     def doubtful(self, found: Sequence[Sequence[RuleTerms]], graph: Graph, guarded: set[RuleTerms]) -> set[RuleTerms]:
         """The rules by which a cycle of ``found`` may be none once guards are looked at, too: not those of ``guarded``.
