@@ -9,7 +9,7 @@ nothing and brings in no torch:
     inputs = sd.make_inputs(model)
     reference = sd.run(model, inputs, target="cpu")
     on_device = sd.prepare(model, target="sim")
-    plan = sd.plan(on_device, sd.load("adapters.d"), inputs, stack="2026-06")
+    plan = sd.plan(on_device, sd.load(), inputs, stack="2026-06")
     with plan.applied(on_device):
         outcome = sd.run(on_device, inputs, target="sim")
     print(plan, outcome, sd.compare(outcome, reference, inputs.mask))

@@ -49,7 +49,8 @@ def prepare(model: Model, target: str = "sim") -> torch.nn.Module:
 def plan(model: Model, adapters: AnyAdapters, inputs: AnyInputs, *, stack: AnyStack = DEFAULT_STACK) -> Plan:
     """What the adapters would change in the model, where and why. The model is left untouched.
 
-    ``adapters`` is what ``load`` returns, or the path of a rule file or a folder of them, which is loaded.
+    ``adapters`` is what ``load`` returns (``load()``: those of ``./adapters.d``, or that come with spyre-dsl), or the
+    path of a rule file or a folder of them, which is loaded.
     ``print(plan)`` shows a table; ``plan.apply(model)`` patches, ``plan.applied(model)`` patches for a ``with`` block.
     """
     module = _module(model)

@@ -35,13 +35,17 @@ Step = Callable[[str], AbstractContextManager[Any]]
 
 @dataclass(frozen=True)
 class Request:
-    """What to do with a model: ``apply`` false leaves it unpatched (and still says what could bridge its gaps)."""
+    """What to do with a model: ``apply`` false leaves it unpatched (and still says what could bridge its gaps).
+
+    ``places`` are the files and folders that the adapters were read from, for the report.
+    """
 
     adapters: AdapterSet
     stack: Any
     apply: bool = True
     dry_run: bool = False
     verify: bool = False
+    places: tuple[str, ...] = ()
 
 
 @dataclass
@@ -167,6 +171,7 @@ def _report(
         batch=tuple(inputs.mask.shape),
         verdict=verdict,
         adapters=tuple(adapter.name for adapter in request.adapters.adapters) if request.apply else (),
+        adapters_from=request.places,
         summaries={adapter.name: adapter.summary for adapter in request.adapters.adapters},
         plan=plan,
         sizes=names_of_sizes(loaded.model.config, tuple(inputs.mask.shape)),

@@ -25,9 +25,10 @@ class Report:
 
     ``verdict``: ``pass``; ``gaps`` (the stack refuses something, so there are no numbers); ``wrong-numbers``;
     ``claims-refuted`` (--verify found a rule whose ``math`` does not hold); ``planned`` (--dry-run).
-    ``summaries`` says of each adapter what it is for; ``sizes`` what a size is called in the config; ``plan`` is
-    None without adapters. ``kernels`` is None where the target counts none; ``cost`` is what one run would cost, None
-    where the target does not know.
+    ``adapters_from`` are the files and folders that the adapters were read from, also those of a set that was not
+    applied; ``summaries`` says of each adapter what it is for; ``sizes`` what a size is called in the config; ``plan``
+    is None without adapters. ``kernels`` is None where the target counts none; ``cost`` is what one run would cost,
+    None where the target does not know.
     """
 
     model: str
@@ -38,6 +39,7 @@ class Report:
     batch: tuple[int, ...]
     verdict: str
     adapters: tuple[str, ...] = ()
+    adapters_from: tuple[str, ...] = ()
     summaries: Mapping[str, str] = field(default_factory=dict)
     plan: Any = None
     sizes: Names = field(default_factory=dict)
@@ -72,6 +74,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         **numbers,
         "adapters": list(report.adapters),
+        "adapters_from": list(report.adapters_from),
         "patches": [_patch(patch) for patch in report.plan.patches] if report.plan else [],
         "unmatched": [str(found) for found in report.plan.unmatched] if report.plan else [],
         "gaps": [_gap(gap, report.sizes) for gap in report.gaps],

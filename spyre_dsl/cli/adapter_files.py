@@ -7,21 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spyre_dsl.language.adapter import AdapterSet
-from spyre_dsl.language.collection import UNTESTED, examine, load
+from spyre_dsl.language.collection import UNTESTED, default_folder, examine, load
 from spyre_dsl.language.diagnostics import RuleError, SpyreDslError
 from spyre_dsl.language.loader import adapter_files
-from spyre_dsl.language.resources import resource
 from spyre_dsl.targets.profiles import load_stack
 
 UNUSABLE = 2
-LOCAL = Path("adapters.d")
 
-__all__ = ["LOCAL", "UNUSABLE", "complain", "default_folder", "load_adapters", "load_stack", "load_untested"]
-
-
-def default_folder() -> Path:
-    """``./adapters.d`` if there is one, else the adapters that come with the product."""
-    return LOCAL if LOCAL.is_dir() else resource("adapters.d")
+__all__ = ["UNUSABLE", "complain", "default_folder", "load_adapters", "load_stack", "load_untested"]
 
 
 def load_adapters(paths: Sequence[str] = (), without: Sequence[str] = ()) -> AdapterSet:

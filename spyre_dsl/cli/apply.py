@@ -49,8 +49,9 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, positional: bool = T
     parser.add_argument("--seed", type=int, default=0, help="seed of the random weights (0)")
     parser.add_argument("--text", action="append", default=[], metavar="TEXT", help="a text to run (repeatable)")
     parser.add_argument(
-        "--adapters", action="append", default=[], metavar="PATH", help="adapter files or folders (./adapters.d)"
-    )
+        "--adapters", action="append", default=[], metavar="PATH",
+        help="adapter files or folders (./adapters.d if there is one, else those that come with spyre-dsl)",
+    )  # fmt: skip
     parser.add_argument("--without", action="append", default=[], metavar="ADAPTER", help="leave this adapter out")
     parser.add_argument(
         "--stack", default="2026-06", metavar="NAME", help="the stack profile: a name, a day or a .yaml file (2026-06)"
@@ -96,13 +97,14 @@ def _write_files(report: Report, arguments: argparse.Namespace) -> None:
 
 
 def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
-    from spyre_dsl.cli.adapter_files import load_stack, load_untested
+    from spyre_dsl.cli.adapter_files import default_folder, load_stack, load_untested
 
     # What is quick to find wrong comes first: options, the stack, the rule files, the model's place; then torch.
     check_model_arguments(arguments)
     _check_options(arguments)
     stack = load_stack(arguments.stack)
     adapters = load_untested(arguments.adapters, arguments.without)
+    places = tuple(arguments.adapters or [str(default_folder())])
     located = find_model(arguments, progress)
     collect_seldom()
     with progress.step("loading torch and transformers"):
@@ -112,7 +114,7 @@ def _assess(arguments: argparse.Namespace, progress: Progress) -> Report:
     target = choose(arguments.target)
     loaded = open_model(arguments, located, progress)
     inputs = make_inputs(loaded, arguments.text)
-    request = Request(adapters, stack, not arguments.no_adapters, arguments.dry_run, arguments.verify)
+    request = Request(adapters, stack, not arguments.no_adapters, arguments.dry_run, arguments.verify, places)
     return assess(loaded, inputs, target, request, progress.step)
 
 

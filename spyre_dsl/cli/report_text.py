@@ -11,6 +11,7 @@ from spyre_dsl.assessment.dimensions import Names, dimensions
 from spyre_dsl.assessment.gaps import Gap, grouped, without_layers
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
 from spyre_dsl.language.counting import counted
+from spyre_dsl.language.resources import resource
 from spyre_dsl.targets.comparison import Comparison
 from spyre_sim.errors import cited
 
@@ -37,7 +38,13 @@ def _heading(report: Report) -> str:
         f"model:   {report.model} ({report.source}, {report.parameters / 1e6:.1f} million parameters)",
         f"target:  {report.target}, stack {report.stack}, batch of {rows} x {width} tokens",
     ]
+    if report.adapters_from:
+        lines.append(f"rules:   {', '.join(map(_adapters_place, report.adapters_from))}")
     return "\n".join([*lines, *(f"note:    {note}" for note in report.notes)])
+
+
+def _adapters_place(place: str) -> str:
+    return f"{place} (those that come with spyre-dsl)" if place == str(resource("adapters.d")) else place
 
 
 def _plan(report: Report) -> str:

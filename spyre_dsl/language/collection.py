@@ -10,14 +10,26 @@ from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.checks import check
 from spyre_dsl.language.diagnostics import Diagnostic, RuleError, Severity, SpyreDslError
 from spyre_dsl.language.loader import LoadResult, load_paths
+from spyre_dsl.language.resources import resource
 from spyre_dsl.language.suggest import nearest
 
 UNTESTED: Final = frozenset({"SD504", "SD506"})
 """What is said of rules that no test of their file shows at work: they can be read and matched all the same."""
 
 
+LOCAL: Final = Path("adapters.d")
+
+
+def default_folder() -> Path:
+    """``./adapters.d`` if there is one, else the adapters that come with the product."""
+    return LOCAL if LOCAL.is_dir() else resource("adapters.d")
+
+
 def load(*paths: str | Path, without: Collection[str] = (), untested: bool = False) -> AdapterSet:
     """Load and check adapter files, and folders of them (``*.yaml``, ``*.yml``, sorted), as one set.
+
+    Without ``paths``: ``./adapters.d`` if there is one, else the adapters that come with spyre-dsl, as on the command
+    line.
 
     ``without`` names adapters that are left out, before the set is checked. ``untested`` also takes rules that no
     test of their file shows at work, to see what they match while they are being written.
@@ -37,10 +49,13 @@ def examine(*paths: str | Path, without: Collection[str] = ()) -> tuple[AdapterS
 
     Raises as ``load`` does.
     """
-    missing = [str(path) for path in paths if not Path(path).exists()]
+    places = [Path(path) for path in paths] or [default_folder()]
+    missing = [place for place in places if not place.exists()]
     if missing:
-        raise FileNotFoundError(f"no adapters at {', '.join(missing)}: there is no such file or folder")
-    results = _leave_out(load_paths([Path(path) for path in paths]), without)
+        hint = "; load() without a path takes those that come with spyre-dsl" if LOCAL in missing else ""
+        told = ", ".join(map(str, missing))
+        raise FileNotFoundError(f"no adapters at {told}: there is no such file or folder{hint}")
+    results = _leave_out(load_paths(places), without)
     diagnostics = check(results)
     errors = [found for found in diagnostics if found.severity is Severity.ERROR]
     if any(found.code not in UNTESTED for found in errors):

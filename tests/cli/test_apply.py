@@ -129,6 +129,20 @@ def test_a_rule_without_a_test_is_planned_with_a_warning(folder: Path, capsys: p
     assert "warning[SD504]: no test shows a rule of this file at work; nothing proves it" in told.err
 
 
+@pytest.mark.parametrize("local", [True, False])
+def test_the_report_says_which_adapters_were_read_by_default(
+    local: bool, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    if local:
+        (folder / "adapters.d").mkdir()
+        (folder / "cube.yaml").rename(folder / "adapters.d" / "cube.yaml")
+    assert run("--config", folder / "config.json", "--dry-run", "--json", "--text", "one two three") == 0
+    report = report_of(capsys.readouterr().out)
+    assert report["adapters_from"] == ["adapters.d" if local else str(resource("adapters.d"))]
+    assert (report["adapters"] == ["my-cube"]) == local
+
+
 def test_texts_that_are_cut_are_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "config.json").write_text(json.dumps(GPT2 | {"n_positions": 16}))
     long = ("--dry-run", "--text", " ".join(map(str, range(50))))

@@ -9,6 +9,7 @@ from spyre_dsl.assessment.gaps import Gap, MetDefect
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
 from spyre_dsl.cli.report_text import render
 from spyre_dsl.evidence.results import SiteReport, failed, ok
+from spyre_dsl.language.resources import resource
 from spyre_dsl.targets.comparison import Comparison
 from spyre_dsl.targets.protocol import HostFallback, Refused
 
@@ -38,6 +39,12 @@ def test_the_heading_says_what_was_run_where() -> None:
         "model:   a/b (package, 22.7 million parameters)",
         "target:  sim, stack 2026-06, batch of 4 x 26 tokens",
     ]
+
+
+def test_the_heading_says_which_adapters_were_read() -> None:
+    shipped = str(resource("adapters.d"))
+    text = render(replace(BARE, adapters_from=("adapters.d", "my/cube.yaml", shipped)))
+    assert f"rules:   adapters.d, my/cube.yaml, {shipped} (those that come with spyre-dsl)" in text.splitlines()
 
 
 def test_notes_follow_the_heading() -> None:

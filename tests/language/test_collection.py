@@ -8,6 +8,7 @@ import pytest
 
 from spyre_dsl.language.collection import load
 from spyre_dsl.language.diagnostics import RuleError, Severity, SpyreDslError
+from spyre_dsl.language.resources import resource
 
 TEXT = """\
 adapter: {name}
@@ -86,3 +87,25 @@ def test_leaving_out_what_is_not_there_is_an_error(tmp_path: Path) -> None:
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no adapters at .*absent"):
         load(tmp_path / "absent")
+
+
+def test_without_paths_the_folder_here_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "adapters.d").mkdir()
+    write(tmp_path / "adapters.d", "cube")
+    monkeypatch.chdir(tmp_path)
+    assert [adapter.name for adapter in load().adapters] == ["cube"]
+
+
+def test_without_paths_away_from_any_the_shipped_ones_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load().adapters == load(resource("adapters.d")).adapters != ()
+    (one, *_) = load().adapters
+    assert one.name not in {adapter.name for adapter in load(without=[one.name]).adapters}
+
+
+def test_a_folder_that_is_not_here_is_an_error_that_names_the_way_to_the_shipped_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"no adapters at adapters.d: .*; load\(\) without a path takes those"):
+        load("adapters.d")
