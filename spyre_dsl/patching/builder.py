@@ -17,6 +17,7 @@ from spyre_dsl.patching.entry import GraphEntry
 from spyre_dsl.patching.errors import TiedWeightError
 from spyre_dsl.patching.export_owner import ExportedOwner, example_of, export_owner
 from spyre_dsl.patching.fold import EMITTED, Fold, fold
+from spyre_dsl.patching.open_dimensions import Dimensions, numbers_in
 from spyre_dsl.patching.owners import is_inside
 from spyre_dsl.patching.predicate import guards_so_far, predicate_of
 from spyre_dsl.patching.signature import Structure, describe, leaf_kind
@@ -59,9 +60,13 @@ class EntryBuilder:
         forward: Callable[..., Any],
         structure: Structure,
         leaves: list[Any],
+        numbers: Dimensions = frozenset(),
     ) -> GraphEntry:
-        """The entry for this call of ``owner``. Raises ExportError, or RewriteError where a rewrite fails."""
-        return self.build(owner, path, forward, structure, leaves)[0]
+        """The entry for this call of ``owner``; ``numbers`` are dimensions not to leave open where none is a symbol.
+
+        Raises ExportError, or RewriteError where a rewrite fails.
+        """
+        return self.build(owner, path, forward, structure, leaves, numbers)[0]
 
     def build(
         self,
@@ -70,13 +75,15 @@ class EntryBuilder:
         forward: Callable[..., Any],
         structure: Structure,
         leaves: list[Any],
+        numbers: Dimensions = frozenset(),
     ) -> tuple[GraphEntry, list[Site]]:
         """The same, with the sites that were rewritten in it."""
-        exported, autocast = export_owner(owner, path, forward, structure, leaves), autocast_now()
+        exported, autocast = export_owner(owner, path, forward, structure, leaves, numbers), autocast_now()
+        numbers = numbers_in(leaves) or numbers
         leaves = [example_of(leaf) for leaf in leaves]
         write_casts(exported.graph_module.graph, autocast)
         entry, sites = without_autocast(autocast, self._rewritten, exported, owner, path, structure, leaves)
-        return replace(entry, autocast=autocast), sites
+        return replace(entry, autocast=autocast, numbers=numbers), sites
 
     def _rewritten(
         self, exported: ExportedOwner, owner: torch.nn.Module, path: str, structure: Structure, leaves: list[Any]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from spyre_dsl.matching.arithmetic import Unknown, arithmetic, compare
+
 COMPOSITES: dict[str, Callable[..., Any]] = {}
 """Every composite by its name; called with the writer, then the arguments in the order of its signature."""
 
@@ -65,10 +67,9 @@ def pad_head_columns(write: Writer, weight: Any, heads: int, to: int) -> Any:
 @composite
 def rotate_half_matrix(write: Writer, n: int) -> Any:
     """The ``[n, n]`` matrix M with ``x @ M == cat([-x[..., n/2:], x[..., :n/2]], -1)``; n must be even."""
-    if not isinstance(n, int) or n % 2 or n <= 0:
-        raise write.refuse(f"rotate_half_matrix needs an even size, not {n}")
-    unit = write.op("eye", n=n // 2, dtype=write.dtype)
-    zero = write.op("zeros", size=(n // 2, n // 2), dtype=write.dtype)
+    half = _half(write, n)
+    unit = write.op("eye", n=half, dtype=write.dtype)
+    zero = write.op("zeros", size=(half, half), dtype=write.dtype)
     upper = write.op("cat", tensors=(zero, unit), dim=1)
     lower = write.op("cat", tensors=(write.op("neg", input=unit), zero), dim=1)
     return write.op("cat", tensors=(upper, lower), dim=0)
@@ -82,6 +83,16 @@ def narrow(write: Writer, input: Any, dim: int, start: int, length: int) -> Any:
     if write.sizes(input)[dim] == length and start == 0:
         return input
     return write.op("narrow", input=input, dim=dim, start=start, length=length)
+
+
+def _half(write: Writer, n: Any) -> Any:
+    """Half of an even size, which may be symbolic where it is even whatever it turns out to be: ``2 * (s // 2)``."""
+    try:
+        if compare(">", n, 0) and compare("==", arithmetic("%", n, 2), 0):
+            return arithmetic("//", n, 2)
+    except Unknown as reason:
+        raise write.refuse(f"rotate_half_matrix needs an even size: {reason}") from None
+    raise write.refuse(f"rotate_half_matrix needs an even size, not {n}")
 
 
 def _pad_in_groups(write: Writer, x: Any, dim: int, groups: int, to: int) -> Any:

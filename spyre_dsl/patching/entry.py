@@ -11,6 +11,7 @@ import torch
 from spyre_dsl.patching.autocast import Autocast, autocast_now
 from spyre_dsl.patching.export_owner import Source
 from spyre_dsl.patching.fold import Fold
+from spyre_dsl.patching.open_dimensions import Dimensions, numbers_as_recorded
 from spyre_dsl.patching.predicate import SizePredicate
 from spyre_dsl.patching.reads import Reads, still_hold
 from spyre_dsl.patching.signature import Structure, leaf_kind
@@ -24,7 +25,8 @@ class GraphEntry:
 
     ``inputs`` are the sources of the graph's placeholders; ``result`` the structure of what it returns: the forward's
     result and the caches that it changed. ``fired`` names the rules that fired in it (``adapter/rule``), in order.
-    ``autocast`` is the state that the call was made under; the graph itself runs without autocast.
+    ``autocast`` is the state that the call was made under; the graph itself runs without autocast. ``numbers`` are the
+    dimensions of its leaves that are numbers in the whole model.
     """
 
     structure: Structure
@@ -38,6 +40,7 @@ class GraphEntry:
     fired: tuple[str, ...]
     example: str = ""
     autocast: Autocast = ()
+    numbers: Dimensions = frozenset()
 
     @property
     def key(self) -> Key:
@@ -49,8 +52,8 @@ class GraphEntry:
         return str(self.graph_module.code)
 
 
-Builder = Callable[[torch.nn.Module, str, Callable[..., Any], Structure, list[Any]], GraphEntry]
-"""``build(owner, path, forward, structure, leaves)``: export, rewrite and fold; raises PatchError."""
+Builder = Callable[..., GraphEntry]
+"""``build(owner, path, forward, structure, leaves, numbers=frozenset())``: export, rewrite and fold; raises PatchError."""
 
 
 @dataclass(eq=False)
@@ -73,6 +76,10 @@ class GraphTable:
 
     def add(self, entry: GraphEntry) -> None:
         self.entries.setdefault(entry.key, []).append(entry)
+
+    def numbers(self, structure: Structure) -> Dimensions:
+        """The dimensions of a new call's leaves that are numbers in the whole model, as far as earlier calls tell."""
+        return numbers_as_recorded([(entry.structure, entry.numbers) for entry in self.all()], structure)
 
     def all(self) -> list[GraphEntry]:
         """Every entry, oldest first within its signature."""

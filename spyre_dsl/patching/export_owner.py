@@ -17,11 +17,12 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from spyre_dsl.graphs.functional import without_own_writes
-from spyre_dsl.graphs.mutation import writes_in_place
 from spyre_dsl.graphs.provenance import moved_path, own_frames
+from spyre_dsl.graphs.sharing import Sharing
 from spyre_dsl.graphs.transformers_support import exportable
 from spyre_dsl.patching.errors import ExportError, RewriteError
 from spyre_dsl.patching.gradients import GradientLog, watching, write_detached
+from spyre_dsl.patching.open_dimensions import Dimensions, dynamic_dimensions
 from spyre_dsl.patching.reads import ReadLog, Reads, recording
 from spyre_dsl.patching.signature import Structure, flatten, mutable_arguments, unflatten
 from spyre_dsl.patching.untouched import untouched
@@ -98,7 +99,12 @@ class _Wrapper(torch.nn.Module):
 
 
 def export_owner(
-    owner: torch.nn.Module, path: str, forward: Callable[..., Any], structure: Structure, leaves: list[Any]
+    owner: torch.nn.Module,
+    path: str,
+    forward: Callable[..., Any],
+    structure: Structure,
+    leaves: list[Any],
+    numbers: Dimensions = frozenset(),
 ) -> ExportedOwner:
     """Export ``owner`` as it runs when called with ``structure`` and ``leaves``. Nothing in ``owner`` changes.
 
@@ -109,6 +115,7 @@ def export_owner(
         path: its path in the model; the graph's nodes carry full paths.
         forward: what computes it (its class's forward, bound), without the hooks that its caller runs.
         structure, leaves: the call, from ``flatten``; fake tensors stand for their sizes, values are never read.
+        numbers: of a call with real tensors, the dimensions that the graph is not to leave open.
 
     Raises:
         ExportError: torch.export refuses the module, with its reason.
@@ -116,7 +123,7 @@ def export_owner(
     """
     call = _Call(owner, forward, structure)
     examples = tuple(example_of(leaf) for leaf in leaves)
-    dynamic = (_open_dimensions(leaves),)
+    dynamic = (dynamic_dimensions(leaves, numbers),)
     try:
         with torch.inference_mode(False), torch.no_grad(), untouched(owner), exportable(owner), _quietly():
             program = torch.export.export(_Wrapper(owner, call), examples, dynamic_shapes=dynamic, strict=False)
@@ -134,24 +141,6 @@ def export_owner(
     return ExportedOwner(program.graph_module, _sources(program, path), call.result, call.reads(), program)
 
 
-def _open_dimensions(leaves: list[Any]) -> tuple[dict[int, Any], ...]:
-    """The dimensions of each leaf that the graph is to leave open.
-
-    Of a call that was recorded while the whole model was captured, its symbols only: what a module works out from
-    the width of a rotary table is then a number here, as it is there. In a call with real tensors nothing tells
-    them apart, and all are open.
-    """
-    recorded = any(isinstance(size, torch.SymInt) for leaf in leaves for size in leaf.shape)
-    return tuple(
-        {
-            dim: torch.export.Dim.AUTO
-            for dim, size in enumerate(leaf.shape)
-            if not recorded or isinstance(size, torch.SymInt)
-        }
-        for leaf in leaves
-    )
-
-
 def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
     """Without writes in place, where they concern nothing but the graph's own values.
 
@@ -159,23 +148,11 @@ def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedP
     """
     if without_own_writes(program):
         return program
-    writes = [node for node in program.graph.nodes if writes_in_place(node)]
-    if any(_base(node.args[0]).op == "placeholder" for node in writes):
+    if any(node.op == "placeholder" for node in Sharing(program.graph.nodes).written()):
         return program
     functional = program.run_decompositions({})
     written = [spec for spec in functional.graph_signature.output_specs if spec.kind is not OutputKind.USER_OUTPUT]
     return program if written else functional
-
-
-def _base(node: Any) -> torch.fx.Node:
-    """The node whose memory ``node`` may be a view of."""
-    while isinstance(node.target, torch._ops.OpOverload) and node.args:
-        returned = node.target._schema.returns
-        if not any(each.alias_info is not None for each in returned) or not isinstance(node.args[0], torch.fx.Node):
-            break
-        node = node.args[0]
-    found: torch.fx.Node = node
-    return found
 
 
 def example_of(leaf: Any) -> torch.Tensor:

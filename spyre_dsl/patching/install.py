@@ -164,7 +164,8 @@ def _build(module: torch.nn.Module, state: OwnerState, structure: Structure, lea
         raise UnseenSignature(told(state.table, module, state.path, structure, leaves))
     gradients = torch.is_grad_enabled()
     with torch.inference_mode(False), torch.set_grad_enabled(gradients):  # leaving inference mode would enable them
-        entry = state.table.builder(module, state.path, original_forward(module), structure, leaves)
+        numbers = state.table.numbers(structure)
+        entry = state.table.builder(module, state.path, original_forward(module), structure, leaves, numbers)
     adopt(module, state, entry)
     state.table.add(entry)
     return entry
