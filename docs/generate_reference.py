@@ -18,6 +18,7 @@ from typing import Any
 
 import spyre_dsl
 import spyre_sim
+from spyre_dsl.language.builder import DTYPES as INPUT_DTYPES
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS, FunctionSpec
 from spyre_dsl.language.resources import resource
 from spyre_dsl.language.syntax import COMPARE_OPS, OPERATOR_OPS
@@ -60,10 +61,33 @@ def files() -> str:
     parts += ["## The file", keys(schema)]
     for name, definition in schema["definitions"].items():
         if "properties" in definition:
-            parts += [f"## {name}", definition.get("description", ""), keys(definition)]
+            parts += [f"## {name}", definition.get("description", ""), keys(definition), *values(definition)]
+            parts += [INPUTS] if name == "test" else []
         elif choices := list(alternatives(definition)):
             parts += [f"## {name}", definition.get("description", ""), table(["value", "what it means"], iter(choices))]
     return page("Adapter files", *parts)
+
+
+INPUTS = f"""An input is written as its dtype and its sizes: `float16[4, 64]`; `float16[]` is a single number. In front,
+`parameter` makes it a parameter of the module that the test builds, as weights are. Inside `{{...}}` it must be quoted,
+since it contains a comma:
+
+```yaml
+tests:
+  - inputs: {{x: "float16[4, 64]", w: "parameter float16[64, 64]"}}
+    before: pow(linear(x, w), 3)
+    after: linear(x, w) * linear(x, w) * linear(x, w)
+```
+
+The dtypes are {", ".join(f"`{name}`" for name in INPUT_DTYPES)}."""
+
+
+def values(definition: dict[str, Any]) -> Iterator[str]:
+    """For each key of an object that holds one of a few words, what they mean."""
+    for name, value in definition["properties"].items():
+        if choices := list(alternatives(value)):
+            yield f"`{name}` is one of"
+            yield table(["value", "what it means"], iter(choices))
 
 
 def keys(definition: dict[str, Any]) -> str:

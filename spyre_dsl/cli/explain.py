@@ -74,8 +74,18 @@ def _text(word: str) -> str | None:
 
 def _unknown(word: str) -> str:
     near = _meant(word)
-    hint = f"did you mean `{near}`?" if near else "`spyre-dsl explain` lists all codes"
+    hint = f"did you mean `{near}`?" if near else _where_all_are(word)
     return f"unknown code `{word}`; {hint}"
+
+
+def _where_all_are(word: str) -> str:
+    """Codes and facts are listed by different words; a letter and a number is the id of a fact."""
+    from spyre_dsl.language.fact_texts import SECTIONS
+
+    letter = word[:1].upper()
+    if letter in SECTIONS and word[1:].isdecimal():
+        return f"`spyre-dsl explain {letter}` lists the facts of this letter, docs/facts.md all of them"
+    return "`spyre-dsl explain` lists all codes; facts are in docs/facts.md"
 
 
 def _meant(word: str) -> str | None:

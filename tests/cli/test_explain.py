@@ -107,7 +107,7 @@ def test_what_is_unknown_does_not_hide_what_is_known(capsys: pytest.CaptureFixtu
     assert told.out.startswith("E10: ")
     assert told.err.splitlines() == [
         "error: unknown code `E70`; did you mean `E7`?",
-        "error: unknown code `nothing-like-it`; `spyre-dsl explain` lists all codes",
+        "error: unknown code `nothing-like-it`; `spyre-dsl explain` lists all codes; facts are in docs/facts.md",
     ]
 
 
@@ -154,3 +154,16 @@ def test_nothing_heavy_is_imported_for_a_fact(word: str) -> None:
 def test_every_fact_can_be_explained(identifier: str) -> None:
     text = fact_text(identifier)
     assert text.startswith(f"{identifier}: ") and " ".join(fact(identifier).text.split()) in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("S999", "`spyre-dsl explain S` lists the facts of this letter, docs/facts.md all of them"),
+        ("n98765", "`spyre-dsl explain N` lists the facts of this letter, docs/facts.md all of them"),
+        ("nothing-like-it", "`spyre-dsl explain` lists all codes; facts are in docs/facts.md"),
+    ],
+)
+def test_where_all_facts_and_codes_are_listed_is_said(word: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", word]) == 2
+    assert capsys.readouterr().err == f"error: unknown code `{word}`; {says}\n"

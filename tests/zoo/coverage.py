@@ -208,6 +208,10 @@ What has no bridge, and why:
   does.
 - CLAP is refused in its sound model only (Swin, with batch norm, adaptive pooling and resizing, which the simulator
   does not model); `apply` refuses models that need sound. Its text model is RoBERTa's.
+- Mamba-2 and Qwen3.5 (`mamba2`, `qwen3_5`) mix tokens by a scan: a depthwise conv1d that the stack does not lower
+  (O11), then products with decays in float32, which are masked and laid out anew (A8, A9), chunk by chunk. Qwen3.5's
+  delta rule also fills the rows of a chunk one by one, of operands that have no stick in common (E1). A bridge would be
+  another algorithm for the scan, not another spelling of its ops.
 
 Make it again: `python -m tests.zoo.coverage record` (some 20 minutes for each stack on two cores; with `--causal` the
 generative types, as long again), then `python -m tests.zoo.coverage page`. In the tables, ops have the fact that they

@@ -55,3 +55,10 @@ def test_the_status_without_adapters() -> None:
     assert without(row()) == "pass"
     assert without(row(patches=2)) == "not refused"
     assert without(row(verdict="no graph")) == "no graph"
+
+
+def test_every_embedding_type_that_does_not_pass_is_accounted_for() -> None:
+    text = page(ROWS)
+    section = text.partition("What has no bridge, and why:")[2].partition("Make it again")[0].lower()
+    left = {str(item["type"]) for item in ROWS if not item["causal"] and item["verdict"] != "pass"}
+    assert left == {name for name in left if name in section}
