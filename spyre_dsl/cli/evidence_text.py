@@ -19,7 +19,7 @@ def test_lines(report: TestReport, width: int, *, colour: bool) -> list[str]:
     lines = [line.rstrip()]
     for title, finding in checks:
         if finding.outcome is Outcome.FAILED:
-            place = finding.place or f"{report.file}:{report.line}"
+            place = finding.place or f"{report.file}:{report.line}:{report.column}"
             lines += [f"    {place}: {title}: {finding.summary}"]
             lines += [f"        {detail}" for detail in finding.details]
     return lines

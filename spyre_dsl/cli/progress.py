@@ -17,8 +17,11 @@ class Progress:
         self.terminal = self.stream.isatty()
 
     @contextmanager
-    def step(self, words: str) -> Iterator[None]:
-        """For the time of one step. A step that fails leaves no mark of success."""
+    def step(self, words: str, *, passing: bool = False) -> Iterator[None]:
+        """For the time of one step. A step that fails leaves no mark of success.
+
+        A ``passing`` step leaves no mark at all on a terminal: what is printed after it says how it went.
+        """
         if not self.terminal:
             print(f"{words} ...", file=self.stream, flush=True)
             yield
@@ -27,7 +30,8 @@ class Progress:
         console = _console(self.stream)
         with console.status(words):
             yield
-        console.print(f"[green]done[/] {words} [dim]{time.perf_counter() - started:.1f} s[/]", highlight=False)
+        if not passing:
+            console.print(f"[green]done[/] {words} [dim]{time.perf_counter() - started:.1f} s[/]", highlight=False)
 
 
 def _console(stream: TextIO) -> Any:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from spyre_dsl.cli.collecting import collect_seldom
+from spyre_dsl.language.counting import counted
 from spyre_dsl.language.diagnostics import SpyreDslError
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def quiet() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning)
     for name in ("torch._export", "torch.export", "torch.fx", "torch._dynamo"):
         logging.getLogger(name).setLevel(logging.ERROR)
+    logging.getLogger("torch._subclasses").setLevel(logging.CRITICAL)  # what it logs is raised too, and told by a test
 
 
 def _chosen(adapters: tuple[Adapter, ...], rule: str | None) -> tuple[tuple[Adapter, str | None], ...]:
@@ -131,7 +133,11 @@ def _reports(
         from spyre_dsl.evidence.rule_tests import Options, adapter_findings, chosen_tests
 
     options = Options(arguments.stack, Effort(arguments.seed, arguments.trials), not arguments.no_gap)
-    counter = _Counter(progress, sum(len(chosen_tests(adapter, rule)) for adapter, rule in adapters))
+    total = sum(len(chosen_tests(adapter, rule)) for adapter, rule in adapters)
+    if not arguments.json:
+        size = f"{counted(total, 'test')} of {counted(len(adapters), 'adapter')}"
+        print(f"{size}, {counted(arguments.trials, 'trial')} each", file=sys.stderr, flush=True)
+    counter = _Counter(progress, total)
     for adapter, rule in adapters:
         tests = tuple(_tests(adapter, rule, options, arguments.json, counter))
         report = AdapterReport(adapter.name, tests, adapter_findings(adapter, tests, options, rule))
@@ -166,7 +172,7 @@ class _Counter:
 
     def step(self, words: str) -> AbstractContextManager[None]:
         self.begun += 1
-        return self.progress.step(f"[{self.begun}/{self.total}] {words}")
+        return self.progress.step(f"[{self.begun}/{self.total}] {words}", passing=True)
 
 
 def _summary(reports: list[AdapterReport], seconds: float) -> str:

@@ -133,6 +133,7 @@ class TestReport:
     math: Finding
     gap: Finding
     seconds: float = 0.0
+    column: int = 0
 
     @property
     def passed(self) -> bool:

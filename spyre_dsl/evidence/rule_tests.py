@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +16,13 @@ from spyre_dsl.evidence.expressions import EvaluationError, Scope, evaluate
 from spyre_dsl.evidence.gap_check import check_gap
 from spyre_dsl.evidence.math_check import Effort, check_math
 from spyre_dsl.evidence.models_of_tests import TestModel, TestModelError, build, expression_module, floating_dtype
-from spyre_dsl.evidence.results import AdapterReport, Finding, Outcome, TestReport, failed, ok, skipped
+from spyre_dsl.evidence.results import AdapterReport, Finding, Outcome, TestReport, failed, ok, place_of, skipped
 from spyre_dsl.evidence.tensors import LiftedTensors
 from spyre_dsl.graphs.capture import capture
 from spyre_dsl.language.adapter import Adapter, AdapterSet, TestCase
 from spyre_dsl.language.diagnostics import SpyreDslError
+from spyre_dsl.language.printing import show
+from spyre_dsl.patching.errors import RewriteError
 from spyre_dsl.patching.plan import Plan, plan
 from spyre_dsl.targets.profiles import load_stack
 
@@ -75,13 +78,16 @@ def run_test(adapter: Adapter, case: TestCase, name: str, options: Options) -> T
     started = time.perf_counter()
     stack = load_stack(case.stack or options.stack)
     fires, math, gap = _checks(adapter, case, stack, options)
-    file, line = _place(adapter, case)
-    return TestReport(adapter.name, name, file, line, fires, math, gap, time.perf_counter() - started)
+    file, line, column = _place(adapter, case)
+    return TestReport(adapter.name, name, file, line, fires, math, gap, time.perf_counter() - started, column)
 
 
 def _checks(adapter: Adapter, case: TestCase, stack: Any, options: Options) -> tuple[Finding, Finding, Finding]:
     try:
         model = build(case, {"stack": stack})
+        wrong = _uncomputable(adapter, case, model, stack)
+        if wrong is not None:
+            return wrong, _NOT_RUN, _NOT_RUN
         made = plan(model.module, AdapterSet((adapter,)), (), dict(model.inputs), stack=stack)
         fires = _check_fires(adapter, case, model, made, stack)
         if case.unchanged or fires.outcome is Outcome.FAILED:
@@ -90,8 +96,38 @@ def _checks(adapter: Adapter, case: TestCase, stack: Any, options: Options) -> t
         math = check_math(adapter, case, stack, options.effort)
         return fires, math, _check_gap(case, model, made, stack) if options.gap else skipped("not asked for")
     except (TestModelError, EvaluationError, SpyreDslError, RuntimeError) as problem:  # torch raises the last
-        idle = skipped("the test could not be run")
-        return failed("cannot be run", *str(problem).splitlines()[:8]), idle, idle
+        return _not_run(problem), _NOT_RUN, _NOT_RUN
+
+
+_NOT_RUN = skipped("the test could not be run")
+_AT_NO_MODEL = re.compile(r" at the model \(\w+\.py:\d+\)")
+"""Where an expression stands in the code that evaluates it, which is none of the author's."""
+
+
+def _not_run(problem: Exception) -> Finding:
+    """What stopped a test; a place in the rule file that the message begins with is the place of the finding."""
+    text = _AT_NO_MODEL.sub("", str(problem)) if isinstance(problem, RewriteError) else str(problem)
+    place = re.match(r"(\S+:\d+:\d+): ", text)
+    told = text[place.end() :] if place else text
+    return failed("cannot be run", *told.splitlines()[:8], place=place[1] if place else "")
+
+
+def _uncomputable(adapter: Adapter, case: TestCase, model: TestModel, stack: Any) -> Finding | None:
+    """The expression of a test that torch refuses on its inputs, in torch's own words, before anything is traced."""
+    held = {**{name: value.detach() for name, value in model.module.named_parameters()}, **model.inputs}
+    for key, expression in (("before", case.before), ("after", case.after)):
+        if case.before is None or expression is None:
+            continue
+        try:
+            with torch.no_grad():
+                evaluate(
+                    expression, Scope(names=held, roots={"stack": stack}, dtype=floating_dtype(model.inputs.values()))
+                )
+        except EvaluationError as problem:
+            given = ", ".join(f"{name}: {_kind(value)}" for name, value in held.items())
+            told = f"{show(expression)} has no value for {given}: {' '.join(str(problem).split())}"
+            return failed(f"{key} cannot be computed", told, place=place_of(adapter.source, expression.span))
+    return None
 
 
 def _check_fires(adapter: Adapter, case: TestCase, model: TestModel, made: Plan, stack: Any) -> Finding:
@@ -107,10 +143,10 @@ def _check_fires(adapter: Adapter, case: TestCase, model: TestModel, made: Plan,
     with made.applied(model.module):
         patched = model.run()
         got = capture(model.module, (), dict(model.inputs)) if case.after is not None else None
-    return _same_graph(case, model, got, stack) or _same_numbers(stock, patched) or ok("fires")
+    return _same_graph(adapter, case, model, got, stack) or _same_numbers(stock, patched) or ok("fires")
 
 
-def _same_graph(case: TestCase, model: TestModel, got: Any, stack: Any) -> Finding | None:
+def _same_graph(adapter: Adapter, case: TestCase, model: TestModel, got: Any, stack: Any) -> Finding | None:
     if case.after is None:
         return None
     held = dict(model.module.named_parameters())
@@ -119,7 +155,8 @@ def _same_graph(case: TestCase, model: TestModel, got: Any, stack: Any) -> Findi
     found = graph_equality.mismatch(got, wanted)
     if found is None:
         return None
-    return failed("makes something else of it", f"the rules give {found.left}", f"the test says {found.right}")
+    told = f"the rules give {found.left}", f"the test says {found.right}"
+    return failed("makes something else of it", *told, place=place_of(adapter.source, case.after.span))
 
 
 def _same_numbers(stock: Any, patched: Any) -> Finding | None:
@@ -164,7 +201,8 @@ def _on_real_numbers(case: TestCase, model: TestModel, stack: Any) -> Any:
     return pytree.tree_map(lambda leaf: leaf.value if tensors.owns(leaf) else leaf, lifted)
 
 
-def _place(adapter: Adapter, case: TestCase) -> tuple[str, int]:
+def _place(adapter: Adapter, case: TestCase) -> tuple[str, int, int]:
     if adapter.source is None:
-        return "", 0
-    return adapter.source.name, adapter.source.position(case.span.start).line
+        return "", 0, 0
+    position = adapter.source.position(case.span.start)
+    return adapter.source.name, position.line, position.column

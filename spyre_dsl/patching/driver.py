@@ -20,7 +20,7 @@ from spyre_dsl.graphs.node import CanonicalGraph, Node
 from spyre_dsl.language.adapter import OpRewrite, PlaceRewrite
 from spyre_dsl.matching.rules import Match, RuleIndex
 from spyre_dsl.patching.emit import LINEAGE, Emitter, NodeOf, value_of
-from spyre_dsl.patching.errors import RewriteError, RewriteLoop
+from spyre_dsl.patching.errors import RewriteError, RewriteLoop, place_in
 from spyre_dsl.patching.fake_values import FakeValues
 from spyre_dsl.patching.fold import EMITTED
 from spyre_dsl.patching.site import Site, after_text, before_text
@@ -212,8 +212,9 @@ def _check_same(match: Match, before: Any, after: Any, which: str) -> None:
     if not same or not all(statically_known_true(a == b) for a, b in zip(before.shape, after.shape)):
         assert match.root is not None
         where = f" at {match.root.module_path or 'the model'} ({match.root.source_line or match.root.name})"
+        written = place_in(match.adapter.source, getattr(match.rule.rewrite, "expression", match.rule.rewrite).span)
         raise RewriteError(
-            f"{_label(match)}{where}: the rewrite changes {_kind(before)} into {_kind(after)}{which}; "
+            f"{written}{_label(match)}{where}: the rewrite changes {_kind(before)} into {_kind(after)}{which}; "
             "a rewrite must keep shape and dtype"
         )
 

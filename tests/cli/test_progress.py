@@ -29,6 +29,13 @@ def test_a_terminal_sees_what_is_done() -> None:
     assert "loading" in stream.getvalue() and "done" in stream.getvalue()
 
 
+def test_a_passing_step_leaves_no_line_on_a_terminal() -> None:
+    stream = Terminal()
+    with Progress(stream).step("[1/2] a test", passing=True):
+        pass
+    assert "[1/2] a test" in stream.getvalue() and "done" not in stream.getvalue()
+
+
 def test_a_step_that_fails_is_not_called_done() -> None:
     stream = Terminal()
     with pytest.raises(ValueError), Progress(stream).step("loading"):

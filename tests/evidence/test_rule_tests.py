@@ -44,6 +44,7 @@ def test_a_rewrite_that_makes_something_else_is_shown_beside_what_was_expected()
     found = report(adapter(**CUBE, rewrite="$x * $x * $x", after="x * x"))
     assert found.fires.summary == "makes something else of it"
     assert found.fires.details == ("the rules give mul(x, x)", "the test says x")
+    assert found.fires.place == "example.yaml:15:12"
     assert found.math.outcome is found.gap.outcome is Outcome.SKIPPED
 
 
@@ -90,14 +91,43 @@ def test_other_numbers_are_found_without_any_claim() -> None:
 )
 def test_what_torch_cannot_allocate_fails_one_test_and_not_the_command(change: dict[str, str]) -> None:
     found = report(adapter(**{**CUBE, "rewrite": "$x * $x * $x", "after": "x * x * x", **change}))
-    assert found.fires.summary == "cannot be run"
+    assert found.fires.summary in ("cannot be run", "before cannot be computed", "after cannot be computed")
     assert "memory" in found.fires.details[0]
 
 
 def test_a_rewrite_that_changes_the_shape_cannot_be_run() -> None:
     found = report(adapter(**CUBE, rewrite="unsqueeze($x, 0)", after="unsqueeze(x, 0)"))
     assert found.fires.summary == "cannot be run"
-    assert "a rewrite must keep shape and dtype" in " ".join(found.fires.details)
+    (told,) = found.fires.details
+    assert told.startswith("example/only: the rewrite changes float16[") and told.endswith("must keep shape and dtype")
+    assert found.fires.place == "example.yaml:9:11"
+
+
+@pytest.mark.parametrize(
+    ("key", "expression", "place", "reason"),
+    [
+        ("before", "matmul(x, x)", "14:13", "matmul: mat1 and mat2 shapes cannot be multiplied (4x64 and 4x64)"),
+        ("before", "pow(x, 3) + ones([5, 64])", "14:13", "add: The size of tensor a (4) must match"),
+        ("after", "matmul(x, x)", "15:12", "matmul: mat1 and mat2 shapes cannot be multiplied (4x64 and 4x64)"),
+        ("before", "reshape(x, [3, 3])", "14:13", "reshape: shape '[3, 3]' is invalid for input of size 256"),
+    ],
+)  # fmt: skip
+def test_shapes_that_do_not_fit_are_told_in_one_sentence(
+    key: str, expression: str, place: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = report(adapter(**{**CUBE, "rewrite": "$x * $x * $x", "after": "x * x * x", key: expression}))
+    (told,) = found.fires.details
+    assert found.fires.summary == f"{key} cannot be computed"
+    assert told.startswith(f"{expression} has no value for x: float16[4, 64]: {reason}"), told
+    assert (found.fires.place.partition(":")[2], caplog.records) == (place, [])
+    for internal in ("ExpressionModule", "Traceback", "s77", ".py"):
+        assert internal not in told
+
+
+def test_every_failure_has_a_line_and_a_column() -> None:
+    made = adapter(**{**CUBE, "before": "pow(x, 2)"}, rewrite="$x * $x * $x", after="x * x")
+    found = report(made)
+    assert (found.file, found.line, found.column) == ("example.yaml", 12, 5)
 
 
 def test_a_false_claim_fails_the_test() -> None:
