@@ -144,7 +144,6 @@ class _Walk:
         if function is not None:
             same = function(call)
             if same is not None:
-                self.mutations.alias(fx, binding)
                 return same
         node = self.node(call.op, binding.overload, tuple(call.arguments), fx, position)
         node.dim_rank = call.dim_rank
@@ -156,13 +155,12 @@ class _Walk:
         return node
 
     def mutate(self, binding: Binding, node: Node) -> None:
-        self.mutations.alias(node.fx, binding)
         if binding.mutated:
             self.effects.append(node)
-            for alias, old in self.mutations.written(node, binding):
-                changed = self.node("changed", binding.overload, (old, node), alias, node.position)
-                self.number(changed, False)
-                self.values[alias] = changed
+        for alias, old in self.mutations.written(node):
+            changed = self.node("changed", binding.overload, (old, node), alias, node.position)
+            self.number(changed, False)
+            self.values[alias] = changed
 
     def function(self, fx: torch.fx.Node, position: int) -> Value:
         """``getitem``, arithmetic on sizes, higher-order ops."""
@@ -170,7 +168,6 @@ class _Walk:
             base, index = self.value(fx.args[0]), self.value(fx.args[1])
             if isinstance(base, tuple) and isinstance(index, int):
                 return base[index]
-            self.mutations.alias_of(fx, fx.args[0])
             node = self.node("getitem", "getitem", (base, index), fx, position)
             self.number(node, True)
             return node
@@ -215,8 +212,9 @@ class _Walk:
     def leaf(self, op: str, target: str, fx: torch.fx.Node, position: int, held: Any = None) -> Node:
         node = self.node(op, op, (), fx, position)
         node.target = target
-        node.is_constant = op != "input"
-        if op == "constant":
+        written = self.mutations.is_ever_written(fx)
+        node.is_constant = op != "input" and not written
+        if op == "constant" and not written:
             node.literal = _number_in(held)
         node.number = self.numbering.fresh()
         return node
@@ -227,7 +225,8 @@ class _Walk:
         return node
 
     def number(self, node: Node, deterministic: bool) -> None:
-        node.number, node.is_constant = self.numbering.of(node, deterministic)
+        node.number, fixed = self.numbering.of(node, deterministic)
+        node.is_constant = fixed and not self.mutations.is_ever_written(node.fx)
 
 
 def _normalise(binding: Binding, arguments: list[Value]) -> int:

@@ -7,7 +7,7 @@ shares, or that nobody reads afterwards but through the write. Such a write beco
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 
 from spyre_dsl.graphs.arguments import binding_of
 from spyre_dsl.graphs.memory import is_contiguous
-from spyre_dsl.graphs.mutation import may_alias, writes_in_place
+from spyre_dsl.graphs.sharing import Sharing, writes_in_place
 
 
 def without_own_writes(program: ExportedProgram) -> bool:
@@ -28,7 +28,7 @@ def without_own_writes(program: ExportedProgram) -> bool:
     Returns whether the graph writes nothing any more.
     """
     writes = [node for node in program.graph.nodes if writes_in_place(node)]
-    memory = _Memory(program.graph.nodes) if writes else None
+    memory = _Memory(list(program.graph.nodes)) if writes else None
     functional = [memory is not None and _make_functional(write, memory, program) for write in writes]
     return all(functional)
 
@@ -48,21 +48,11 @@ def _make_functional(write: torch.fx.Node, memory: _Memory, program: ExportedPro
 
 
 class _Memory:
-    """Which nodes may share memory: the members of one *family*.
-
-    Two things say so, and either will do: the schemas of the ops, and the storages of the fake tensors that the ops
-    gave while the graph was traced (in evaluation ``dropout`` hands on its argument, of which its schema is silent).
-    """
+    """What is read when, of the values that may share memory."""
 
     def __init__(self, nodes: Sequence[torch.fx.Node]) -> None:
         self._place = {node: place for place, node in enumerate(nodes)}
-        self._above: dict[Any, Any] = {}
-        self._families: dict[Any, list[torch.fx.Node]] = {}
-        for node in nodes:
-            for shared in (*_arguments_shared(node), *_storages(node)):
-                self._above[self._family(node)] = self._family(shared)
-        for node in nodes:
-            self._families.setdefault(self._family(node), []).append(node)
+        self._sharing = Sharing(nodes)
 
     def is_later(self, node: torch.fx.Node, other: torch.fx.Node) -> bool:
         return self._place[node] > self._place[other]
@@ -72,41 +62,13 @@ class _Memory:
 
         (What an earlier write left in the family has no readers by then, or that write was not made functional.)
         """
-        for member in self._families[self._family(write)]:
+        for member in self._sharing.family(write):
             if member.op != "call_function":
                 return False
             seen = member is not write.args[0] and self.is_later(write, member)
             if seen and any(self.is_later(user, write) for user in member.users):
                 return False
         return True
-
-    def _family(self, member: Any) -> Any:
-        while member in self._above and self._above[member] is not member:
-            member = self._above[member]
-        return member
-
-
-def _arguments_shared(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
-    """The arguments of which ``node`` may be a view, or that it hands on."""
-    if isinstance(node.target, torch._ops.OpOverload):
-        if may_alias(node):
-            binding = binding_of(node.target)
-            for position in binding.aliased:
-                shared = binding.raw(position, node.args, node.kwargs)
-                yield from (each for each in _listed(shared) if isinstance(each, torch.fx.Node))
-    elif node.op == "call_function":
-        yield from node.all_input_nodes  # getitem; of other calls nothing is known
-
-
-def _storages(node: torch.fx.Node) -> Iterator[int]:
-    """The storages of what ``node`` gives, as numbers that are unique while the graph lives."""
-    for value in _listed(node.meta.get("val")):
-        if isinstance(value, torch.Tensor) and value.layout is torch.strided:
-            yield value.untyped_storage()._cdata
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, (list, tuple)) else (value,)
 
 
 def _functional_overload(target: Any) -> torch._ops.OpOverload | None:
@@ -117,8 +79,12 @@ def _functional_overload(target: Any) -> torch._ops.OpOverload | None:
     found = getattr(getattr(torch.ops.aten, packet[:-1], None), name, None)
     if found is None or torch.Tag.pointwise not in found.tags or torch.Tag.nondeterministic_seeded in found.tags:
         return None
-    same = [argument.name for argument in found._schema.arguments] == list(binding_of(target).schema_names)
-    return found if same else None
+    return found if _parameters(found) == _parameters(target) else None
+
+
+def _parameters(overload: torch._ops.OpOverload) -> list[tuple[str, str]]:
+    """Name and type of each argument: ``pow_.Scalar`` takes a tensor and a number, ``pow.Scalar`` two numbers."""
+    return [(argument.name, str(argument.type)) for argument in overload._schema.arguments]
 
 
 def _keeps_kind(write: torch.fx.Node, functional: torch._ops.OpOverload) -> bool:

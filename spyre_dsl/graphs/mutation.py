@@ -8,70 +8,46 @@ can name; and the old value remembers when it was overwritten (``Node.changed_at
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
-from spyre_dsl.graphs.arguments import Binding
-from spyre_dsl.graphs.node import Node, Value
+from spyre_dsl.graphs.node import Node, Value, nodes_in
+from spyre_dsl.graphs.sharing import Sharing, writes_in_place, written_by
+
+__all__ = ["Mutations", "writes_in_place"]
 
 
 class Mutations:
-    """Which FX nodes may share memory. Costs nothing in a graph that does not write in place."""
+    """What writes change. Costs nothing in a graph that does not write in place."""
 
     def __init__(self, graph: torch.fx.Graph, values: dict[torch.fx.Node, Value]) -> None:
-        self.possible = any(writes_in_place(fx) for fx in graph.nodes)
+        self.possible = any(_writes(fx) for fx in graph.nodes)
         self._values = values
-        self._base: dict[torch.fx.Node, torch.fx.Node] = {}
-        self._family: dict[torch.fx.Node, list[torch.fx.Node]] = {}
+        self._sharing = Sharing(graph.nodes if self.possible else ())
+        self._ever_written = self._sharing.written()
 
-    def alias(self, fx: torch.fx.Node, binding: Binding) -> None:
-        """Records that ``fx`` may be a view of its aliased arguments."""
-        if self.possible and may_alias(fx):
-            for position in binding.aliased:
-                self.alias_of(fx, binding.raw(position, fx.args, fx.kwargs))
+    def is_ever_written(self, fx: torch.fx.Node) -> bool:
+        """Whether something in the graph, maybe later on, may write to the memory of ``fx``."""
+        return fx in self._ever_written
 
-    def alias_of(self, fx: torch.fx.Node, source: Any) -> None:
-        if not self.possible:
-            return
-        for argument in source if isinstance(source, (list, tuple)) else (source,):
-            if isinstance(argument, torch.fx.Node):
-                base = self._base.get(argument, argument)
-                self._base[fx] = base
-                self._family.setdefault(base, [base]).append(fx)
-
-    def written(self, node: Node, binding: Binding) -> Iterator[tuple[torch.fx.Node, Value]]:
+    def written(self, node: Node) -> Iterator[tuple[torch.fx.Node, Value]]:
         """What else changes when ``node`` writes: FX nodes and the values they had.
 
-        The argument itself now stands for ``node``.
+        The arguments themselves now stand for ``node``, if it is an op that gives what it wrote.
         """
-        for position in binding.mutated:
-            target = binding.raw(position, node.fx.args, node.fx.kwargs)
-            if not isinstance(target, torch.fx.Node):
+        targets = list(written_by(node.fx))
+        gives = len(targets) == 1 and writes_in_place(node.fx)
+        for member in dict.fromkeys(member for target in targets for member in self._sharing.family(target)):
+            old = self._values.get(member)
+            if member is node.fx or old is None:
                 continue
-            base = self._base.get(target, target)
-            for member in self._family.get(base, [base, target]):
-                old = self._values.get(member)
-                if member is node.fx or old is None:
-                    continue
-                if isinstance(old, Node) and old.changed_at is None:
-                    old.changed_at = node.position
-                if member is target:
-                    self._values[member] = node
-                else:
-                    yield member, old
+            for each in nodes_in(old):
+                each.changed_at = node.position if each.changed_at is None else each.changed_at
+            if gives and member is targets[0]:
+                self._values[member] = node
+            else:
+                yield member, old
 
 
-def writes_in_place(fx: torch.fx.Node) -> bool:
-    """Whether this call changes the value of one of its arguments (``detach_`` changes gradients only)."""
-    target = fx.target
-    return (
-        isinstance(target, torch._ops.OpOverload)
-        and bool(target._schema.is_mutable)
-        and target is not torch.ops.aten.detach_.default
-    )
-
-
-def may_alias(fx: torch.fx.Node) -> bool:
-    """Whether this call of an overload may give something that shares memory with an argument, as its schema has it."""
-    return any(returned.alias_info is not None for returned in fx.target._schema.returns)  # type: ignore[union-attr]
+def _writes(fx: torch.fx.Node) -> bool:
+    return any(True for _ in written_by(fx))

@@ -18,7 +18,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from spyre_dsl.graphs.functional import without_own_writes
 from spyre_dsl.graphs.provenance import moved_path, own_frames
-from spyre_dsl.graphs.sharing import Sharing
+from spyre_dsl.graphs.sharing import Sharing, hands_on_silently
 from spyre_dsl.graphs.transformers_support import exportable
 from spyre_dsl.patching.errors import ExportError, RewriteError
 from spyre_dsl.patching.gradients import GradientLog, watching, write_detached
@@ -144,11 +144,12 @@ def export_owner(
 def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
     """Without writes in place, where they concern nothing but the graph's own values.
 
-    Writes to inputs and buffers (a static cache) stay as they are: they are part of what the forward does.
+    Writes to inputs and buffers (a static cache) stay as they are: they are part of what the forward does. So do those
+    that reach a value through an op of which torch does not know that it hands on its argument: it would lose them.
     """
     if without_own_writes(program):
         return program
-    if any(node.op == "placeholder" for node in Sharing(program.graph.nodes).written()):
+    if any(node.op == "placeholder" or hands_on_silently(node) for node in Sharing(program.graph.nodes).written()):
         return program
     functional = program.run_decompositions({})
     written = [spec for spec in functional.graph_signature.output_specs if spec.kind is not OutputKind.USER_OUTPUT]

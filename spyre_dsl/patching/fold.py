@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from spyre_dsl.graphs.sharing import Sharing
 from spyre_dsl.patching.errors import RewriteError
 from spyre_dsl.patching.export_owner import Source
 
@@ -128,10 +129,16 @@ def _has_effect(node: torch.fx.Node) -> bool:
 
 
 def _constants(graph: torch.fx.Graph, origin: dict[torch.fx.Node, Source]) -> set[torch.fx.Node]:
-    """The nodes whose value depends on nothing that a call brings along."""
-    constant = {node for node, source in origin.items() if source.kind != "leaf"}
+    """The nodes whose value depends on nothing that a call brings along, and that no call writes to.
+
+    Of what the graph writes, in any view of it, nothing is constant: a reader sees what is there at its place in the
+    graph, before the write or after it.
+    """
+    written = Sharing(graph.nodes).written()
+    constant = {node for node, source in origin.items() if source.kind != "leaf" and node not in written}
     for node in graph.nodes:
-        if node.op == "call_function" and _is_pure(node) and all(each in constant for each in node.all_input_nodes):
+        fixed = node.op == "call_function" and node not in written and _is_pure(node)
+        if fixed and all(each in constant for each in node.all_input_nodes):
             constant.add(node)
     return constant
 

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spyre_dsl.graphs.functional import without_own_writes
+from spyre_dsl.graphs.functional import _functional_overload, without_own_writes
 from spyre_dsl.graphs.mutation import writes_in_place
 
 X, Y = torch.arange(12.0).reshape(3, 4) - 5, torch.linspace(-1, 1, 12).reshape(3, 4)
@@ -116,14 +116,14 @@ def test_what_is_returned_is_the_written_value():
     assert [node.name for node in output.args[0]] == [spec.arg.name for spec in program.graph_signature.output_specs]
 
 
-def test_what_hands_on_its_argument_changes_with_it():
+def test_a_write_that_is_read_through_what_hands_on_its_argument_stays():
     def function(x, y):
         z = x * 2
         same = torch.nn.functional.dropout(z, 0.5, False)
         z.add_(y)
         return same.exp(), z
 
-    assert not writes(made(function, X, Y))
+    assert writes(made(function, X, Y))
 
 
 def _input(x, y):
@@ -266,3 +266,36 @@ def test_any_program_computes_what_it_did(steps, returned):
         return tuple(values[place % len(values)].clone() for place in sorted(returned))
 
     made(function, X)
+
+
+def in_place_overloads():
+    """Every overload ``op_`` of ATen."""
+    for packet in dir(torch.ops.aten):
+        if (
+            packet.endswith("_")
+            and not packet.startswith("__")
+            and hasattr(getattr(torch.ops.aten, packet), "overloads")
+        ):
+            yield from (
+                getattr(getattr(torch.ops.aten, packet), name) for name in getattr(torch.ops.aten, packet).overloads()
+            )
+
+
+def test_a_functional_overload_takes_what_the_write_takes():
+    chosen = {target: _functional_overload(target) for target in in_place_overloads()}
+    assert len(chosen) > 200 and sum(each is not None for each in chosen.values()) > 60
+    for target, found in chosen.items():
+        if found is not None:
+            wanted, taken = target._schema.arguments, found._schema.arguments
+            assert [(each.name, str(each.type)) for each in taken] == [(each.name, str(each.type)) for each in wanted]
+            assert not found._schema.is_mutable
+
+
+@pytest.mark.parametrize("exponent", [2, 3.0, "tensor"])
+def test_a_power_in_place_is_exported(exponent):
+    def function(x, y):
+        z = x + 1
+        z.pow_(y if exponent == "tensor" else exponent)
+        return z
+
+    made(function, X.abs() + 1, Y)
