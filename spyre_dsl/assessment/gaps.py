@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from spyre_dsl.language.adapter import AdapterSet
 from spyre_dsl.language.syntax import COMPARE_OPS, OPERATOR_OPS, Binary, Call, Compare, Expression, walk
 from spyre_dsl.language.vocabulary import find_op
+from spyre_dsl.patching.table import without_layers
 from spyre_dsl.targets.protocol import Refused
 
 ABOUT_ANY_OP: Final = frozenset({"E24"})
@@ -42,11 +43,6 @@ class Gap:
     def group(self) -> tuple[str, str, str, str]:
         """What repeats over the layers of a model: the op, its place without layer numbers, the line, the fact."""
         return (self.refused.op, without_layers(self.refused.module_path), self.refused.source_line, self.refused.fact)
-
-
-def without_layers(module_path: str) -> str:
-    """``encoder.layer.3.output`` as ``encoder.layer.*.output``."""
-    return ".".join("*" if part.isdigit() else part for part in module_path.split("."))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spyre_dsl.assessment.gaps import without_layers
+from spyre_dsl.patching.table import without_layers
 
 if TYPE_CHECKING:
     from spyre_sim.cost.program import CostedKernel, ProgramCost

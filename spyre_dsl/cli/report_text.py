@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from spyre_dsl.assessment.dimensions import Names, dimensions
-from spyre_dsl.assessment.gaps import Gap, grouped, without_layers
+from spyre_dsl.assessment.gaps import Gap, grouped
 from spyre_dsl.assessment.report import GAPS, PASS, PLANNED, UNPROVED, WRONG, Report
 from spyre_dsl.language.counting import counted
 from spyre_dsl.language.resources import resource
+from spyre_dsl.patching.table import table
 from spyre_dsl.targets.comparison import Comparison
 from spyre_sim.errors import cited
 
-_WIDEST = 110
 _VERDICTS = {
     PASS: "PASS: the numbers agree with the float32 reference",
     GAPS: "GAPS: the stack refuses this model",
@@ -56,31 +55,7 @@ def _plan(report: Report) -> str:
         return "\n".join(["plan: no rule applies to this model", *warnings])
     owners = len({patch.owner for patch in patches})
     size = f"plan: {counted(len(patches), 'patch', 'patches')} in {counted(owners, 'module')}"
-    return "\n".join([size, *_patch_table(patches), *warnings])
-
-
-def _patch_table(patches: Sequence[Any]) -> list[str]:
-    """One row for what repeats over the layers, with its count, and the first place's code before and after."""
-    groups: dict[tuple[str, ...], list[Any]] = {}
-    for patch in patches:
-        key = (f"{patch.adapter}/{patch.rule}", without_layers(patch.module_path) or "the model", patch.source_line)
-        groups.setdefault(key, []).append(patch)
-    rows = [(*key, f"x {len(found)}") for key, found in groups.items()]
-    heads = ("adapter/rule", "module path", "source line", "places")
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    lines = [_row(heads, widths)]
-    for row, (first, *_) in zip(rows, groups.values(), strict=True):
-        lines += [_row(row, widths), f"      - {_cut(first.before)}", f"      + {_cut(first.after)}"]
-    return lines
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-
-def _cut(code: str) -> str:
-    code = " ".join(code.split())
-    return code if len(code) <= _WIDEST else f"{code[: _WIDEST - 3]}..."
+    return "\n".join([size, *table(patches, report.plan.sizes), *warnings])
 
 
 def _claims(report: Report) -> str:

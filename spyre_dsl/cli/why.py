@@ -146,7 +146,7 @@ def _rule(attempts: Sequence[Attempt], everything: bool) -> list[str]:
 
 def _places(attempts: Sequence[Attempt], everything: bool) -> list[str]:
     """One line for what repeats over the layers of a model, with its count."""
-    from spyre_dsl.assessment.gaps import without_layers  # which imports torch, as by now has been done
+    from spyre_dsl.patching.table import without_layers  # which imports torch, as by now has been done
 
     groups: dict[str, list[Attempt]] = {}
     for attempt in attempts:

@@ -34,7 +34,7 @@ from spyre_dsl.patching.journal import APPLIED, Journal, Record
 from spyre_dsl.patching.owners import is_inside
 from spyre_dsl.patching.prepare import Preparation, PreparedOwner
 from spyre_dsl.patching.site import Site
-from spyre_dsl.patching.table import table
+from spyre_dsl.patching.table import open_sizes, table
 from spyre_dsl.patching.untouched import untouched
 
 Patch = Site
@@ -46,7 +46,8 @@ class Plan:
     """The ordered patches for a model.
 
     ``patches`` are in the order in which they were found; ``unmatched`` the rules that fired less or more often than
-    their authors said. The plan can be applied to the model it was made for, and to others of the same make-up.
+    their authors said; ``sizes`` what the sizes that stayed open are (``{"s18": "batch"}``). The plan can be applied to
+    the model it was made for, and to others of the same make-up.
     """
 
     patches: tuple[Patch, ...]
@@ -55,6 +56,7 @@ class Plan:
     edits: tuple[ModelEdit, ...] = field(repr=False)
     context: MatchContext = field(repr=False)
     model_class: str = ""
+    sizes: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def apply(self, model: torch.nn.Module, *, fault: Callable[[str], None] | None = None) -> Applied:
         """Patch ``model``: all of the plan, or, if anything goes wrong, nothing of it.
@@ -115,12 +117,11 @@ class Plan:
                 )
 
     def __str__(self) -> str:
-        """A table of the patches, then the findings."""
+        """A table of the patches, layers counted, then the findings."""
         if not self.patches and not self.unmatched:
             return f"no rule applies to this {self.model_class}"
-        parts = [table(self.patches)] if self.patches else []
         size = f"{counted(len(self.patches), 'patch', 'patches')} in {counted(len(self.owners), 'module')}"
-        parts += [size] if self.patches else []
+        parts = [size, *table(self.patches, self.sizes)] if self.patches else []
         parts += [f"warning: {finding}" for finding in self.unmatched]
         return "\n".join(parts)
 
@@ -204,7 +205,9 @@ def _plan_edited(
     owners = preparation.run([edit.path for edit in edits if edit.replaces_forward])
     patches = [edit.site(model) for edit in edits] + sites
     installed = tuple(replace(site, owner=_owner_of(site, owners)) for site in patches)
-    return Plan(installed, findings(index, installed), owners, tuple(edits), index.context, type(model).__name__)
+    sizes = open_sizes([node for node in captured.graph.inputs if node.op == "input"])
+    found = findings(index, installed)
+    return Plan(installed, found, owners, tuple(edits), index.context, type(model).__name__, sizes)
 
 
 def _owner_of(site: Site, owners: tuple[PreparedOwner, ...]) -> str:

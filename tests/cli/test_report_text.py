@@ -17,6 +17,7 @@ BARE = Report("a/b", "package", 22_700_000, "2026-06", "sim", (4, 26), PLANNED, 
 
 
 class Plan:
+    sizes: dict[str, str] = {}
     unmatched = ("my-cube/cube: matched nothing, 2 sites expected",)
 
     def __init__(self, *patches: SimpleNamespace) -> None:
