@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from spyre_dsl.language.terms import DIMENSIONS, App, Composite, Lit, Term, uncopied
-from spyre_dsl.language.unification import expanded
+from spyre_dsl.language.terms import App, Composite, Lit, Term, uncopied
+from spyre_dsl.language.unification import expanded, from_either_end
 from spyre_dsl.language.vocabulary import OPS
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ def _add_below(term: App, above: Position, found: list[tuple[Position, Hashable]
     for place in range(first, len(args)):
         argument = uncopied(args[place])
         position = (*above, (term.op, place))
-        dimension = op is not None and op.parameters[place].name in DIMENSIONS
+        dimension = op is not None and from_either_end(term.op, op.parameters[place])
         found.append((position, _ANY if dimension else _demand(argument)))
         if type(argument) is App and len(position) < MAX_DEPTH:
             _add_below(argument, position, found)

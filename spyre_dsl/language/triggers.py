@@ -2,7 +2,8 @@
 
 *One rule can set off another* where an op of its result, or its result seen from a consumer, takes part in a
 match of the other's pattern, and scopes and guards do not rule that out. What a guard says of the result is worked
-out: after ``pad_last($q, round_up(d, 64))`` the guard ``size($q, -1) % stack.stick != 0`` is false.
+out, for every way in which commutative operands can be paired: after ``pad_last($q, round_up(d, 64))`` the guard
+``size($q, -1) % stack.stick != 0`` is false.
 
 A match that a rule only leaves standing is none that it sets off: where the other rule matched the whole pattern before
 and matches one op of the result after, under the same guards, no match has been added.
@@ -11,15 +12,21 @@ and matches one op of the result after, under the same guards, no match has been
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
 
+from spyre_dsl.language.canonical_values import as_matched
 from spyre_dsl.language.guards import satisfiable
 from spyre_dsl.language.rule_terms import RuleTerms, all_variables
 from spyre_dsl.language.scopes import scopes_disjoint
 from spyre_dsl.language.term_index import TermIndex, demands
 from spyre_dsl.language.terms import App, Composite, Term, Var, substitute, subterms, uncopied
-from spyre_dsl.language.unification import GUARD_STEPS, Effort, expanded, generalizes, unifier
+from spyre_dsl.language.unification import GUARD_STEPS, Effort, expanded, generalizations, unifier, unifiers
 from spyre_dsl.language.values import reduced
+
+MAX_WAYS: Final = 16
+"""In how many ways a pattern may match before guards are no longer looked at in each: they are taken to hold."""
 
 
 class Triggers:
@@ -79,13 +86,16 @@ class Triggers:
             }
             wanted = substitute(wanted, names)
             guards = tuple(substitute(guard, names) for guard in guards)
-        common = unifier(wanted, made, effort)
-        if common is None:
-            return False
         if not other.guards or not guarded:
-            return True
-        effort.spend(GUARD_STEPS * (len(guards) + len(rule.guards) + len(rule.implied)))
-        return satisfiable([substitute(guard, common) for guard in (*guards, *rule.guards, *rule.implied)])
+            return unifier(wanted, made, effort) is not None
+        conditions = (*guards, *rule.guards, *rule.implied)
+        ways = list(islice(unifiers(wanted, made, effort), MAX_WAYS + 1))
+        return len(ways) > MAX_WAYS or any(self._may_hold(conditions, as_matched(way, wanted, made)) for way in ways)
+
+    def _may_hold(self, conditions: Sequence[Term], names: Mapping[str, Term]) -> bool:
+        """Whether conditions may hold together where captures stand for what ``names`` says."""
+        self._effort.spend(GUARD_STEPS * len(conditions))
+        return satisfiable([substitute(condition, names) for condition in conditions])
 
 
 def _outermost(rule: RuleTerms) -> Term | None:
@@ -98,10 +108,16 @@ def _left_standing(rule: RuleTerms, made: App, other: RuleTerms, effort: Effort)
     """Whether ``other`` matches at ``made`` exactly if it matched where ``rule`` did."""
     if other is rule:
         return False
-    before, after = generalizes(other.pattern, rule.pattern, effort), generalizes(other.pattern, made, effort)
-    if before is None or after is None:
-        return False
-    return all(reduced(substitute(guard, before)) == reduced(substitute(guard, after)) for guard in other.guards)
+    before, after = _held(other, rule.pattern, effort), _held(other, made, effort)
+    return bool(before) and 0 < len(after) <= MAX_WAYS and all(held in before for held in after)
+
+
+def _held(rule: RuleTerms, term: Term, effort: Effort) -> list[list[Term]]:
+    """The guards of a rule that matches all that ``term`` does, for each way in which it does: more than ``MAX_WAYS``
+    are not all given."""
+    ways = islice(generalizations(rule.pattern, term, effort), MAX_WAYS + 1)
+    names = [as_matched(way, rule.pattern) for way in ways]
+    return [[reduced(substitute(guard, held)) for guard in rule.guards] for held in names]
 
 
 def _made(result: Term) -> Iterator[App]:

@@ -26,7 +26,7 @@ from spyre_dsl.language.terms import (
     subterms,
     uncopied,
 )  # fmt: skip
-from spyre_dsl.language.vocabulary import OPS, Op
+from spyre_dsl.language.vocabulary import OPS, Op, Parameter
 
 Substitution = Mapping[str, Term]
 
@@ -61,6 +61,10 @@ class _GaveUp(Exception):
     """The steps are used up."""
 
 
+_PLACES = frozenset({("select", "index"), ("slice", "start"), ("slice", "end")})
+"""Arguments that name places along a dim."""
+
+
 class _Unifier:
     """One question. ``rigid`` variables stand for themselves; where ``strict``, plain values must be the same."""
 
@@ -73,10 +77,16 @@ class _Unifier:
 
     def first(self, a: Term, b: Term) -> Substitution | None:
         """The first substitution that makes a graph of ``a`` and ``b``; None also where the steps run out."""
+        return next(self.all(a, b), None)
+
+    def all(self, a: Term, b: Term) -> Iterator[Substitution]:
+        """Every substitution that makes a graph of ``a`` and ``b``, until the steps run out."""
         try:
-            return next((found for found in self.unify(a, b, {}) if self.strict or _is_graph(a, found)), None)
+            for found in self.unify(a, b, {}):
+                if self.strict or _is_graph(a, found):
+                    yield found
         except _GaveUp:
-            return None
+            return
         finally:
             if self.effort is not None:
                 self.effort.spend(self.steps)
@@ -154,7 +164,7 @@ class _Unifier:
         if a.op != b.op or len(a.args) != len(b.args):
             return
         op = OPS.get(a.op)
-        dimensions = tuple(p.name in DIMENSIONS for p in op.parameters) if op else (False,) * len(a.args)
+        dimensions = tuple(from_either_end(a.op, p) for p in op.parameters) if op else (False,) * len(a.args)
         yield from self._sequence(a.args, b.args, known, dimensions)
         if op is not None and op.commutative and _plain_defaults(op, a):
             swapped = (b.args[1], b.args[0], *b.args[2:])
@@ -170,6 +180,11 @@ class _Unifier:
             return
         for further in self.unify(a[0], b[0], known, dimensions[0] if dimensions else False):
             yield from self._sequence(a[1:], b[1:], further, dimensions[1:])
+
+
+def from_either_end(op: str, parameter: Parameter) -> bool:
+    """Whether an argument may be counted from the end: ``-1`` may be the same as ``3``."""
+    return parameter.name in DIMENSIONS or (op, parameter.name) in _PLACES
 
 
 def _plain_defaults(op: Op, term: App) -> bool:
@@ -251,6 +266,11 @@ def unifier(a: Term, b: Term, effort: Effort | None = None) -> Substitution | No
     return _Unifier(frozenset(), effort, strict=False).first(a, b)
 
 
+def unifiers(a: Term, b: Term, effort: Effort | None = None) -> Iterator[Substitution]:
+    """Every substitution as :func:`unifier` finds them: operands of commutative ops may change places."""
+    return _Unifier(frozenset(), effort, strict=False).all(a, b)
+
+
 def _is_graph(term: Term, known: Substitution) -> bool:
     """Whether every op of a term has a tensor among its operands, where it takes tensors or numbers.
 
@@ -275,5 +295,10 @@ def generalizes(general: Term, special: Term, effort: Effort | None = None) -> S
 
     The two have no variables in common.
     """
+    return next(generalizations(general, special, effort), None)
+
+
+def generalizations(general: Term, special: Term, effort: Effort | None = None) -> Iterator[Substitution]:
+    """Everything that the variables of ``general`` may stand for where it matches what ``special`` matches."""
     rigid = frozenset(part.name for part in subterms(special) if isinstance(part, Var))
-    return _Unifier(rigid, effort, strict=True).first(general, special)
+    return _Unifier(rigid, effort, strict=True).all(general, special)

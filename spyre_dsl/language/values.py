@@ -217,7 +217,7 @@ def simplify(term: Host) -> Term:
             return Lit(False)
         case "is_contiguous", App(op="contiguous"):
             return Lit(True)
-        case ("is_constant" | "is_float" | "numel" | "shape"), App(op="contiguous", args=(inner,)):
+        case (("is_constant" | "is_float" | "numel" | "shape"), App(op="contiguous", args=(inner,))):
             return simplify(Host(term.function, (inner,)))
         case _:
             return term
@@ -238,6 +238,9 @@ _SAME_SHAPE = frozenset(
     "dropout contiguous clone detach logical_not bitwise_not isnan isinf full_like zeros_like ones_like".split()
 )
 """Ops whose result has the shape of their first argument."""
+
+_SAME_RANK = frozenset("transpose permute movedim slice narrow pad flip roll".split())
+"""Further ops whose result has as many dimensions as their first argument."""
 
 _SAME_DTYPE = frozenset(
     "neg abs sign square sqrt rsqrt reciprocal exp exp2 expm1 log log1p sin cos tanh sigmoid erf relu gelu silu "
@@ -303,7 +306,7 @@ def _rank(of: Composite | App, term: Host) -> Term:
             return simplify(Host("rank", (inner,)))
         case App(op="reshape", args=(_, Seq(items=items))):
             return Lit(len(items))
-        case App(op=op, args=(inner, *_)) if op in _SAME_SHAPE:
+        case App(op=op, args=(inner, *_)) if op in _SAME_SHAPE or op in _SAME_RANK:
             return simplify(Host("rank", (inner,)))
         case _:
             return term

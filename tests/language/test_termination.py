@@ -189,3 +189,66 @@ def test_the_shipped_adapters_take_a_small_part_of_the_steps_that_lint_allows() 
     allowed = effort.left
     assert cycles(told, effort=effort) == []
     assert effort.left > allowed / 2
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "softmax($x, $d) -> softmax($x, -1); where: $d != -1",  # the graph says 3
+        "softmax($x, $d) -> softmax($x, -1); where: $d >= 0",
+        "softmax($x, $d) -> softmax($x, -1); where: $d == 3 and rank($x) == 4",
+        "softmax($x, $d) -> softmax($x, $d - 4); where: $d >= 0 and $d < 4",  # -1 is 3
+        "unsqueeze($x, $d) -> unsqueeze($x, -1); where: $d == rank($x)",
+        "sum($x, $d) -> sum($x, [-1]); where: $d != [-1]",
+        "sum($x, [$d]) -> sum($x, -1); where: $d >= 0",
+        "relu(softmax($x, $d)) -> relu(relu(softmax($x, $d))); where: $d >= 0",
+        "select($x, $d, $i) -> select($x, $d, -1); where: $i != -1",
+        "select($x, 0, 3) -> select($x, 0, -1)",
+        "slice($x, $d, $s, $e) -> slice($x, $d, $s, -1); where: $e != -1",
+        "slice($x, $d, 0, $e) -> slice($x, $d, 0, 99); where: $e < 99",  # no further than the end
+        "reshape($x, [$a, $b]) -> reshape($x, [$a, -1]); where: $b != -1",
+        "expand($x, [$a, $b]) -> expand($x, [$a, -1]); where: $b >= 0",
+        "embedding($x, $w, $p) -> embedding($x, $w, 0); where: $p != 0",  # of no effect, so it is forgotten
+        "softmax($x, $d, $t) -> softmax($x, $d, float32); where: $t != float32",  # is the default for float32
+    ],
+)
+def test_a_guard_sees_what_the_graph_says_not_what_is_written(rule: str) -> None:
+    assert found(rule) == [("r0",)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "transpose($x, $a, $b) -> transpose($x, $b, $a); where: $a < $b",
+        "transpose($x, $a, $b) -> transpose($x, -2, -1); where: $a != -2",
+        "transpose($x, $a, $b) -> transpose($x, 2, 1); where: $a < $b",
+        "add($x, $y) -> add($y, $x); where: rank($x) < rank($y)",
+        "mul($x, $y) -> mul(pad_last($x, 64), $y); where: size($x, -1) < 64",  # the other operand may be as small
+    ],
+)
+def test_a_guard_is_tried_with_operands_either_way(rule: str) -> None:
+    assert found(rule) == [("r0",)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "softmax($x, $d) -> softmax($x, 2); where: $d != 2",
+        "softmax($x, $d) -> softmax($x, -1); where: $d != rank($x) - 1",
+        "softmax($x, $d) -> softmax($x, -1); where: $d != 3 and rank($x) == 4",
+        "softmax($x, $d) -> transpose(softmax(transpose($x, $d, -1), -1), $d, -1); where: $d != rank($x) - 1",
+        "softmax($x, $d) -> softmax($x, rank($x) - 1); where: $d < rank($x) - 1",
+        "unsqueeze($x, $d) -> unsqueeze($x, -1); where: $d != rank($x)",
+        "select($x, $d, $i) -> select($x, $d, 0); where: $i > 0",
+        "slice($x, $d, $s, $e) -> slice($x, $d, 0, $e); where: $s > 0",
+        "reshape($x, [$a, $b]) -> reshape($x, [2, $b]); where: $a != 2",
+        "mul($x, $y) -> mul(pad_last($x, 64), pad_last($y, 64)); where: size($x, -1) < 64 and size($y, -1) < 64",
+    ],
+)
+def test_a_guard_that_no_graph_makes_true_again_ends_it(rule: str) -> None:
+    assert found(rule) == []
+
+
+def test_operands_either_way_are_more_than_a_match_left_standing() -> None:
+    wide = "mul($x, $y) -> mul($y, exp($x)); where: size($y, -1) == 64"
+    assert found("mul(abs($x), $y) -> mul($x, pad_last($y, 64))", wide, unsupported="") != []
