@@ -10,7 +10,7 @@ from typing import Any
 
 from spyre_dsl.language.installed import NotInstalled, model_types
 from spyre_dsl.language.suggest import nearest
-from spyre_dsl.models.errors import ModelError
+from spyre_dsl.models.errors import ModelError, refuse_long_name
 
 ENCODER = "encoder"
 DECODER = "decoder"
@@ -46,6 +46,7 @@ def load_config(path: Path, *, trust_remote_code: bool = False) -> Any:
     Raises ModelError for an unknown model type (with the nearest known one), for code that would come with the
     checkpoint, for a quantised checkpoint, and for values that transformers refuses.
     """
+    refuse_long_name(str(path))
     file = path / "config.json" if path.is_dir() else path
     document = read_config_file(file)
     _judge(document, file, trust_remote_code)

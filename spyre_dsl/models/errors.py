@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,21 @@ class ModelError(SpyreDslError):
         self.message = message
         self.hint = hint
         super().__init__(f"{message}\n  help: {hint}" if hint else message)
+
+
+LONGEST_NAME, LONGEST_PATH = 255, 4095
+"""How many bytes a file's name, and a whole path, may have on Linux."""
+
+
+def refuse_long_name(name: str) -> None:
+    """Raise ModelError if ``name`` is longer than any path could be; the message has its beginning only."""
+    path = os.fsencode(name)
+    if len(path) > LONGEST_PATH or any(len(part) > LONGEST_NAME for part in path.split(b"/")):
+        raise ModelError(f"`{name[:_SHOWN]}...` ({len(name)} characters) is too long for the name of a model or a file")
+
+
+_SHOWN = 40
+"""How many characters of such a name are shown."""
 
 
 class ModelNotFound(ModelError):

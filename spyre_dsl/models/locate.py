@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spyre_dsl.models.archives import install_command, missing_packages, unpacked
-from spyre_dsl.models.errors import Attempt, ModelError, ModelNotFound
+from spyre_dsl.models.errors import Attempt, ModelError, ModelNotFound, refuse_long_name
 from spyre_dsl.models.hub import cached_folder, download, has_weights
 from spyre_dsl.models.packages import Entry, ModelInParts, package_folder, registry
 
@@ -34,6 +34,7 @@ def locate(name: str, *, packages: Sequence[str | Path] = (), network: bool = Tr
     on the hub itself unless ``network`` is false or HF_HUB_OFFLINE is set. Raises ModelNotFound with all that was
     tried, or ModelError.
     """
+    refuse_long_name(name)
     if name.startswith(PACKAGE_PREFIX):
         return _in_named_package(name)
     folder = Path(name).expanduser()

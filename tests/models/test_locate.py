@@ -168,3 +168,10 @@ def test_a_damaged_modules_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "modules.json").write_text("{")
     with pytest.raises(ModelError, match="modules.json: not what sentence-transformers writes"):
         locate(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, f"org/{'x' * 5000}", f"pkg:transformers/{'x' * 5000}", "a/b/" * 1100])
+def test_a_name_that_no_file_can_have_is_one_short_sentence(name: str) -> None:
+    with pytest.raises(ModelError, match=rf"\({len(name)} characters\) is too long") as told:
+        locate(name, network=False)
+    assert len(str(told.value)) < 120
