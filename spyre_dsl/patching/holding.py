@@ -35,6 +35,17 @@ class Held(NamedTuple):
     size: int = -1
 
 
+class Tensors(NamedTuple):
+    """The parameters and buffers of the module at ``path`` that were looked up: of which kind each was.
+
+    A kind is (dtype, shape); None for one that is registered as None, ``NOTHING`` for a name that was not there.
+    (Not the device: graphs that were planned on ``meta`` serve a model on any.)
+    """
+
+    path: tuple[str, ...]
+    kinds: tuple[tuple[str, Any], ...]
+
+
 class Reads(NamedTuple):
     """All that a forward read. Each pair of ``shared`` are two places that gave the same settings (maybe one place).
 
@@ -44,11 +55,14 @@ class Reads(NamedTuple):
     held: tuple[Held, ...] = ()
     shared: tuple[tuple[Place, Place], ...] = ()
     gradients: bool | None = None
+    tensors: tuple[Tensors, ...] = ()
 
 
 def still_hold(reads: Reads, module: torch.nn.Module) -> bool:
     """Whether everything in ``reads`` is equal in ``module``. What ``torch.compile`` makes of it guards its graphs."""
     if reads.gradients is not None and reads.gradients != torch.is_grad_enabled():
+        return False
+    if not _tensors_hold(reads, module):
         return False
     if torch.compiler.is_dynamo_compiling():
         return _still_hold_traced(reads, module)
@@ -66,6 +80,34 @@ def still_hold(reads: Reads, module: torch.nn.Module) -> bool:
             if name in held:
                 return False
     return not reads.shared or _are_shared(reads, module)
+
+
+def kind_of(tensor: torch.Tensor | None) -> Any:
+    """What a graph may depend on in a tensor of its owner, beside the values."""
+    return None if tensor is None else (tensor.dtype, tuple(tensor.shape))
+
+
+def _tensors_hold(reads: Reads, module: torch.nn.Module) -> bool:
+    for path, kinds in reads.tensors:
+        holder = module
+        for part in path:
+            holder = holder._modules[part]  # type: ignore[assignment]
+        parameters, buffers = holder._parameters, holder._buffers
+        for name, kind in kinds:
+            if name in parameters:
+                value = parameters[name]
+            elif name in buffers:
+                value = buffers[name]
+            elif kind is NOTHING:
+                continue
+            else:
+                return False
+            if value is None or kind is None or kind is NOTHING:
+                if value is not None or kind is not None:
+                    return False
+            elif value.dtype != kind[0] or value.shape != kind[1]:
+                return False
+    return True
 
 
 def _are_shared(reads: Reads, module: torch.nn.Module) -> bool:
@@ -102,6 +144,8 @@ def _still_hold_traced(reads: Reads, module: torch.nn.Module) -> bool:
             if found is not value and not equal(found, value):
                 return False
         for name, default in absent:
+            if hasattr(type(default), "__get__"):  # a method: each lookup binds it anew
+                continue
             if getattr(holder, name, NOTHING) is not default:
                 return False
     for place, other in reads.shared:

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from spyre_dsl.patching.holding import NOTHING, Held, Place, Reads, still_hold
+from spyre_dsl.patching.holding import NOTHING, Held, Place, Reads, Tensors, kind_of, still_hold
 from spyre_dsl.patching.read_values import kept
 from spyre_dsl.patching.settings import WHOLE, attributes, is_settings, noticing, shows_reads, stored_name
 
@@ -33,7 +33,7 @@ _NEVER = frozenset({"forward", "_compiled_call_impl"})
 
 
 class ReadLog:
-    """The attributes read so far from the modules below ``root`` and their settings; no tensors, and no modules."""
+    """The attributes read so far from the modules below ``root`` and their settings; of tensors their kinds only."""
 
     def __init__(self, root: torch.nn.Module) -> None:
         self._root = root
@@ -43,6 +43,8 @@ class ReadLog:
         self._absent: dict[Place, dict[str, Any]] = {}
         self._shared: dict[tuple[Place, Place], None] = {}
         self._whole: dict[Place, None] = {}
+        self._kinds_before: dict[tuple[str, ...], dict[str, Any]] = {}
+        self._kinds: dict[tuple[str, ...], dict[str, Any]] = {}
         self._seen: set[tuple[int, str]] = set()
         self.kinds: set[type] = set()
 
@@ -53,6 +55,8 @@ class ReadLog:
         for path, module in self._root.named_modules():
             place = Place(tuple(path.split(".")) if path else ())
             self._remember(module, place, vars(module), _OWN_BOOKKEEPING)
+            tensors = {**module._parameters, **module._buffers}
+            self._kinds_before[place.path] = {name: kind_of(tensor) for name, tensor in tensors.items()}
 
     def _remember(self, holder: Any, place: Place, held: dict[str, Any], left_out: frozenset[str]) -> None:
         self._places[id(holder)] = place
@@ -70,6 +74,14 @@ class ReadLog:
         tables = object.__getattribute__(module, "__dict__")
         if not name.startswith(("__", _OURS)) and not any([name in tables[table] for table in _TABLES]):
             self._note(place, type(module), name)
+        if not name.startswith(("__", _OURS)) and name not in tables and name not in tables["_modules"]:
+            self._note_tensor(place, type(module), name)
+
+    def _note_tensor(self, place: Place, kind: type, name: str) -> None:
+        """A tensor of the module, or a name under which there was none yet."""
+        before = self._kinds_before[place.path]
+        if name in before or _of_class(kind, name) is NOTHING:
+            self._kinds.setdefault(place.path, {}).setdefault(name, before.get(name, NOTHING))
 
     def note_settings(self, settings: Any, name: str) -> None:
         """Remember that ``settings.name`` was looked up, if a module below the root holds these settings."""
@@ -92,7 +104,7 @@ class ReadLog:
         before = self._before[place]
         if name not in before:
             default = _of_class(kind, name)
-            if not hasattr(type(default), "__get__"):  # past a method or a property, nothing that is set would count
+            if not hasattr(type(default), "__set__"):  # past a property, nothing that is set would count
                 self._absent.setdefault(place, {})[name] = default
             return
         value = before[name]
@@ -119,7 +131,8 @@ class ReadLog:
     def reads(self) -> Reads:
         places = dict.fromkeys([*self._found, *self._absent, *self._whole])
         shared = (pair for pair in self._shared if pair[0] != pair[1] or pair[0] not in places)
-        return Reads(tuple(map(self._held, places)), tuple(shared))
+        tensors = tuple(Tensors(path, tuple(kinds.items())) for path, kinds in self._kinds.items())
+        return Reads(tuple(map(self._held, places)), tuple(shared), tensors=tensors)
 
     def _held(self, place: Place) -> Held:
         values, absent = self._found.get(place, {}), self._absent.get(place, {})
