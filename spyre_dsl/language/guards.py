@@ -7,7 +7,7 @@ is left without a value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil, floor, gcd
 
 from spyre_dsl.language.functions import FLOAT_DTYPES
@@ -37,6 +37,9 @@ class _TooMany(Exception):
 
 def satisfiable(guards: Sequence[Term]) -> bool:
     """Whether all guards may hold together; False only where they certainly cannot."""
+    chosen = next((part for guard in guards for part in _extrema(guard)), None)
+    if chosen is not None and len(guards) < MAX_CONJUNCTIONS:
+        return any(satisfiable(case) for case in _cases(guards, chosen))
     try:
         alternatives: list[list[_Atom]] = [[]]
         for guard in guards:
@@ -44,6 +47,30 @@ def satisfiable(guards: Sequence[Term]) -> bool:
         return any(_consistent(atoms) for atoms in alternatives)
     except (_TooMany, OverflowError, ZeroDivisionError):
         return True
+
+
+def _extrema(term: Term) -> Iterator[Host]:
+    """The greater or the lesser of two numbers, wherever that is asked for in a guard."""
+    if isinstance(term, Host):
+        if term.function in ("max_of", "min_of") and len(term.args) == 2:
+            yield term
+        for part in term.args:
+            yield from _extrema(part)
+
+
+def _cases(guards: Sequence[Term], chosen: Host) -> Iterator[list[Term]]:
+    """The guards with either of two numbers in the place of the greater (or lesser), and that it is."""
+    operator = ">=" if chosen.function == "max_of" else "<="
+    for one, other in (chosen.args, reversed(chosen.args)):
+        yield [Host(operator, (one, other)), *(_replaced(guard, chosen, one) for guard in guards)]
+
+
+def _replaced(term: Term, old: Term, new: Term) -> Term:
+    if term == old:
+        return new
+    return (
+        Host(term.function, tuple(_replaced(part, old, new) for part in term.args)) if isinstance(term, Host) else term
+    )
 
 
 def always(guard: Term) -> bool:

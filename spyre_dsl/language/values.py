@@ -23,8 +23,11 @@ INTEGRAL = frozenset({"size", "rank", "numel", "users", "len", "//", "%", "round
 NOT_NEGATIVE = frozenset({"size", "rank", "numel", "users", "len"})
 """Functions whose result is never below zero."""
 
-_MAX_MAGNITUDE = 1e30
+_MAX_MAGNITUDE = 1e40
 _MAX_EXPONENT = 64
+
+_GREATEST = {"float16": 65504.0, "bfloat16": (2 - 2.0**-7) * 2.0**127, "float32": (2 - 2.0**-23) * 2.0**127}
+"""The greatest number of a dtype; the least is as far from zero."""
 
 
 @record
@@ -72,6 +75,8 @@ def value_of(term: Term) -> Value:
             return constant(number) if abs(number) < _MAX_MAGNITUDE else None
         case Host(function="stack.stick"):
             return constant(STICK)
+        case Host(function="finfo_min" | "finfo_max" as end, args=(Sym(name=dtype),)) if dtype in _GREATEST:
+            return constant(_GREATEST[dtype] if end == "finfo_max" else -_GREATEST[dtype])
         case Host():
             return _host(term)
         case App() | Composite() | Seq():

@@ -252,3 +252,10 @@ def test_a_guard_that_no_graph_makes_true_again_ends_it(rule: str) -> None:
 def test_operands_either_way_are_more_than_a_match_left_standing() -> None:
     wide = "mul($x, $y) -> mul($y, exp($x)); where: size($y, -1) == 64"
     assert found("mul(abs($x), $y) -> mul($x, pad_last($y, 64))", wide, unsupported="") != []
+
+
+def test_the_greater_of_two_numbers_is_either_of_them() -> None:
+    low = "max_of(finfo_min(dtype($x)), finfo_min(float32)) / 2"
+    assert found(f"where($m, $x, $l) -> where($m, $x, {low}); where: $l < finfo_min(dtype($x))") == []
+    assert found(f"where($m, $x, $l) -> where($m, $x, {low}); where: $l > finfo_min(dtype($x))") == [("r0",)]
+    assert found("exp($x) -> exp($x) * 1; where: min_of(size($x, 0), 4) > 4") == []
