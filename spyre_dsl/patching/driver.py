@@ -17,6 +17,7 @@ from spyre_dsl.blocks.placement import host_overload
 from spyre_dsl.graphs.canonical import canonicalize
 from spyre_dsl.graphs.memory import copies_read
 from spyre_dsl.graphs.node import CanonicalGraph, Node
+from spyre_dsl.graphs.sharing import writes_in_place, written_by
 from spyre_dsl.language.adapter import OpRewrite, PlaceRewrite
 from spyre_dsl.matching.rules import Match, RuleIndex
 from spyre_dsl.patching.emit import LINEAGE, Emitter, NodeOf, value_of
@@ -121,10 +122,22 @@ class Rewriter:
         if not isinstance(result, torch.fx.Node):
             raise RewriteError(f"{_label(match)}: the rewrite is {emitter.show(result)}, which is no tensor")
         _check_same(match, value_of(root), value_of(result), "")
-        if result is not root:
+        if writes_in_place(root):
+            self._write_back(match, root, result, emitter)
+        elif result is not root:
             made = set(emitter.made)
             root.replace_all_uses_with(result, delete_user_cb=lambda user: user not in made)
             self._moved[root] = result
+
+    def _write_back(self, match: Match, root: torch.fx.Node, result: torch.fx.Node, emitter: Emitter) -> None:
+        """The result in place of a matched write: copied to where the write went, which others may look at."""
+        targets = list(written_by(root))
+        if len(targets) != 1:
+            raise RewriteError(f"{_label(match)}: the matched op writes to {len(targets)} values, which no rewrite can")
+        copied = emitter.write(torch.ops.aten.copy_.default, (targets[0], result), {}, value_of(root))
+        root.replace_all_uses_with(copied)
+        root.graph.erase_node(root)
+        self._moved[root] = copied
 
     def _replace_outputs(self, match: Match, root: torch.fx.Node, results: tuple[Any, ...], emitter: Emitter) -> None:
         """A list in place of an op with several outputs."""

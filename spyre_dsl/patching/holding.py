@@ -93,6 +93,7 @@ def _tensors_hold(reads: Reads, module: torch.nn.Module) -> bool:
         for part in path:
             holder = holder._modules[part]  # type: ignore[assignment]
         parameters, buffers = holder._parameters, holder._buffers
+        value: torch.Tensor | None
         for name, kind in kinds:
             if name in parameters:
                 value = parameters[name]

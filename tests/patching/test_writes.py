@@ -191,3 +191,43 @@ def test_a_cache_in_buffers_is_padded_as_it_is_now():
             x = torch.randn(1, 1, 64)
             torch.testing.assert_close(model(x, place), stock(x, place), rtol=1e-4, atol=1e-5)
             torch.testing.assert_close(model.state_dict(), stock.state_dict(), rtol=1e-4, atol=1e-5)
+
+
+def _power_of_the_input(self, x):
+    x.pow_(2)
+    return x + 1
+
+
+def _result_of_the_write(self, x):
+    y = x.pow_(2)
+    return y + x
+
+
+def _power_of_a_view(self, x):
+    x[1].pow_(2)
+    return x + 1
+
+
+def _power_of_a_buffer(self, x):
+    before = self.h * 1
+    self.h.pow_(2)
+    return x + self.h - before
+
+
+def _power_of_part_of_a_buffer(self, x):
+    self.h[1:3].pow_(2)
+    return x + self.h**2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        _power_of_the_input,
+        _result_of_the_write,
+        _power_of_a_view,
+        _power_of_a_buffer,
+        _power_of_part_of_a_buffer,
+    ],
+)
+def test_a_matched_write_is_rewritten_and_still_reaches_what_it_wrote_to(function):
+    check(function)
