@@ -1,8 +1,8 @@
 """No rule changes a dtype, whatever dtypes its pattern is met in: it keeps the result's, or a guard refuses the match.
 
 Every in-file test that is an expression is planned with its floating-point inputs in another dtype (whole numbers and
-truth values among them), with and without the conversions that it writes. Where torch computes the expression, the plan must be made,
-and the patched model must give what the stock one gives, in the same dtype.
+truth values among them), with and without the conversions that it writes. Where torch computes the expression, the plan
+must be made, and the patched model must give tensors of the stock one's dtypes and shapes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import BertConfig, BertModel
 
 from spyre_dsl.evidence.expressions import EvaluationError
 from spyre_dsl.evidence.models_of_tests import TestModel, build
@@ -23,7 +24,7 @@ from spyre_dsl.patching.plan import plan
 from spyre_dsl.targets.profiles import load_stack
 from tests.adapters.test_in_file_tests import ADAPTERS
 
-DTYPES = ("int64", "bool", "float32", "bfloat16")
+DTYPES = ("int64", "bool", "float32", "bfloat16", "float64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 CASES = [
     (adapter, case, name)
@@ -46,7 +47,7 @@ def renamed(expression: Any, old: str, new: str) -> Any:
 
 
 def in_other_dtypes(case: TestCase) -> Iterator[tuple[str, TestCase]]:
-    """The test with its floating-point inputs in another dtype, once with the conversions that it writes and once without."""
+    """The test with its floating-point inputs in another dtype, which replaces their own in conversions too, or not."""
     own = next((given.dtype for given in case.inputs if given.dtype in FLOATS), None)
     for dtype in DTYPES if own is not None else ():
         inputs = tuple(dataclasses.replace(each, dtype=dtype) if each.dtype in FLOATS else each for each in case.inputs)
@@ -87,3 +88,22 @@ def test_the_result_has_the_dtype_of_the_pattern(adapter: Adapter, case: TestCas
     stack = load_stack(DEFAULT_STACK)
     told = {what: difference(adapter, other, stack) for what, other in in_other_dtypes(case)}
     assert {what: text for what, text in told.items() if text} == {}
+
+
+@pytest.mark.parametrize("when", ["planned", "patched"])
+def test_an_encoder_in_float64_computes_what_it_did(when: str) -> None:
+    torch.manual_seed(0)
+    config = BertConfig(vocab_size=64, hidden_size=64, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64)
+    model = BertModel(config).eval()
+    inputs = {"input_ids": torch.randint(3, 60, (2, 12)), "attention_mask": torch.ones(2, 12, dtype=torch.long)}
+    inputs["attention_mask"][1, 8:] = 0
+    if when == "planned":
+        model.double()
+    handle = plan(model, AdapterSet(tuple(ADAPTERS.values())), (), inputs, stack=load_stack(DEFAULT_STACK)).apply(model)
+    with torch.no_grad():
+        patched = model.double()(**inputs).last_hidden_state
+        handle.revert()
+        stock = model(**inputs).last_hidden_state
+    seen = inputs["attention_mask"] > 0
+    assert patched.dtype == torch.float64
+    torch.testing.assert_close(patched[seen], stock[seen])
