@@ -53,7 +53,7 @@ class GraphEntry:
 
 
 Builder = Callable[..., GraphEntry]
-"""``build(owner, path, forward, structure, leaves, numbers=frozenset())``: export, rewrite and fold; raises PatchError."""
+"""``build(owner, path, forward, structure, leaves, numbers)``: export, rewrite and fold; raises PatchError."""
 
 
 @dataclass(eq=False)

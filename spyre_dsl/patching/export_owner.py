@@ -8,6 +8,7 @@ and of the caches that the forward changed.
 from __future__ import annotations
 
 import logging
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,17 +66,21 @@ class _Call:
     """
 
     def __init__(self, owner: torch.nn.Module, forward: Callable[..., Any], structure: Structure) -> None:
+        self.owner = owner
         self.forward = forward
         self.structure = structure
         self.log = ReadLog(owner)
         self.gradients = GradientLog(torch.is_grad_enabled())
         self.result: Structure | None = None
 
-    def run(self, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
+    def run(self, owner: Any, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
+        """``owner`` is the module, or the stand-in by which torch knows the ways to modules with several names."""
+        bound = getattr(self.forward, "__self__", None) is self.owner
+        forward = types.MethodType(self.forward.__func__, owner) if bound else self.forward  # type: ignore[attr-defined]
         args, kwargs = unflatten(self.structure, iter(leaves))
         caches = mutable_arguments((args, kwargs))
         with recording(self.log), watching(self.gradients):
-            value = self.forward(*args, **kwargs)
+            value = forward(*args, **kwargs)
         found: list[Any] = []
         kept = flatten(value, found, tuple(caches), counters=False)
         changed = tuple(flatten(cache, found, counters=False) for cache in caches)
@@ -95,7 +100,7 @@ class _Wrapper(torch.nn.Module):
         self.call = call
 
     def forward(self, *leaves: Any) -> tuple[Any, ...]:
-        return self.call.run(leaves)
+        return self.call.run(self.owner, leaves)
 
 
 def export_owner(
@@ -214,8 +219,16 @@ def _place_in_model(graph: torch.fx.Graph, path: str, owner: torch.nn.Module) ->
         stack = node.meta.get("nn_module_stack")
         if node.op != "call_function" or stack is None:
             continue
-        inner = [(key, entry) for key, entry in stack.items() if entry[0] == "owner" or entry[0].startswith("owner.")]
-        moved = {key: (moved_path(entry[0], "owner", path), entry[1]) for key, entry in inner}
+        moved = {key: (_moved(name, path), cls) for key, (name, cls) in stack.items() if name}
         node.meta["nn_module_stack"] = {"owner": own, **moved}
         if all(file == __file__ for file, _ in own_frames(node.meta.get("stack_trace", ""))):
             node.meta.pop("stack_trace", None)  # a module of torch's own: only the line that called it says something
+
+
+def _moved(name: str, path: str) -> str:
+    """The model's path of a module that the wrapper's trace calls ``name``.
+
+    Where a module has two names, torch's tracer puts the way that it was reached by in their place: that begins at the
+    owner, whose forward is bound to it, and not at the wrapper.
+    """
+    return moved_path(name, "owner" if name == "owner" or name.startswith(("owner.", "owner@")) else "", path)

@@ -59,7 +59,7 @@ class ReadLog:
             self._kinds_before[place.path] = {name: kind_of(tensor) for name, tensor in tensors.items()}
 
     def _remember(self, holder: Any, place: Place, held: dict[str, Any], left_out: frozenset[str]) -> None:
-        self._places[id(holder)] = place
+        self._places[_identity(holder)] = place
         self._before[place] = dict(held)
         for name, value in held.items():
             if name in left_out or name.startswith(_OURS) or id(value) in self._places or not is_settings(value):
@@ -94,11 +94,12 @@ class ReadLog:
 
     def _new(self, holder: Any, name: str) -> Place | None:
         """Where ``holder`` is, if it is known and ``name`` is looked up in it for the first time."""
-        read = (id(holder), name)
+        identity = _identity(holder)
+        read = (identity, name)
         if read in self._seen:
             return None
         self._seen.add(read)
-        return self._places.get(id(holder))
+        return self._places.get(identity)
 
     def _note(self, place: Place, kind: type, name: str) -> None:
         before = self._before[place]
@@ -138,6 +139,11 @@ class ReadLog:
         values, absent = self._found.get(place, {}), self._absent.get(place, {})
         size = len(self._before[place]) if place in self._whole else -1
         return Held(place, tuple(values.items()), tuple(absent.items()), size)
+
+
+def _identity(holder: Any) -> int:
+    """What tells a module or settings. torch traces shared modules through stand-ins that have their ``__dict__``."""
+    return id(object.__getattribute__(holder, "__dict__") if issubclass(type(holder), torch.nn.Module) else holder)
 
 
 def _inner(place: Place, name: str, value: Any) -> Place:
