@@ -28,6 +28,18 @@ def is_settings(value: Any) -> bool:
     return known and kind.__dictoffset__ != 0
 
 
+def has_slots(value: Any) -> bool:
+    """Whether ``value`` is a dataclass whose attributes are in slots: it has no ``vars``, and cannot hold others."""
+    kind = type(value)
+    return dataclasses.is_dataclass(kind) and kind.__dictoffset__ == 0
+
+
+def slots(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass with slots, as far as they are set."""
+    names = [each.name for each in dataclasses.fields(value)]
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}
+
+
 def attributes(settings: Any) -> dict[str, Any]:
     """``vars(settings)``, past the lookup of its class: a config's own is slow, and may be the one that records."""
     held: dict[str, Any] = object.__getattribute__(settings, "__dict__")
