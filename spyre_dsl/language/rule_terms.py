@@ -102,7 +102,11 @@ class RuleTerms:
 
     @lazy
     def result(self) -> Term | None:
-        """What an op rewrite puts in the place of the pattern, ``let`` names resolved; None for other rewrites."""
+        """What an op rewrite puts in the place of the pattern, ``let`` names resolved.
+
+        None for other rewrites, and for one that names a capture which the pattern does not have: that is its fault,
+        and what follows from it is none.
+        """
         rewrite = self.rule.rewrite
         if not isinstance(rewrite, OpRewrite):
             return None
@@ -112,9 +116,10 @@ class RuleTerms:
         try:
             for let in rewrite.let:
                 terms.lets[let.name] = terms.build(let.value)
-            return terms.build(rewrite.expression)
+            made = terms.build(rewrite.expression)
         except TooLarge:
             return None
+        return made if set(all_variables(made)) <= set(all_variables(self.pattern)) else None
 
     @property
     def _prefix(self) -> str:
