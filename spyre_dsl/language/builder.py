@@ -287,7 +287,9 @@ class _Builder:
 
     def number(self, node: MappingNode | None, key: str) -> float | None:
         found = self.get(node, key)
-        return float(resolve(found)) if isinstance(found, Scalar) else None
+        value = resolve(found) if isinstance(found, Scalar) else None
+        # Where a file has more faults than are told, a value behind the last of them may still be a text.
+        return float(value) if isinstance(value, (int, float)) else None
 
     def test(self, test: MappingNode) -> TestCase:
         inputs = self.mapping(test, "inputs")

@@ -211,3 +211,11 @@ def test_the_deepest_expression_that_is_read_can_be_checked(text: str, place: st
     found = check([load_text(SMALL.replace(place, f"op: {text}"), "file")])
     assert time.process_time() - start < 1.0
     assert not {entry.code for entry in found} & {"SD001", "SD003", "SD201"}
+
+
+@pytest.mark.parametrize("number", ["1e-", "abc", "[1]", "{a: 1}", "true", "null"])
+def test_a_number_that_is_none_behind_many_faults_ends_nothing(number: str) -> None:
+    faulty = "  - match: {op: exp($x)}\n    rewrit: {op: $x}\n"
+    math = f"    math: {{approximate: {{max_relative: {number}}}}}\n"
+    text = "adapter: many\nsummary: Faults.\ngap: {kind: layout}\nrules:\n" + faulty * 200
+    assert load_text(text + faulty + math, "many.yaml").diagnostics
