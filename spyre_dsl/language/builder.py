@@ -181,14 +181,13 @@ class _Builder:
             where = rule.pairs[0][0].span if rule.pairs else rule.span
             self.report("SD102", where, "the rule has no `name`", "where a file has several rules, each has a name")
         expect = self.mapping(rule, "expect")
-        priority = self.get(rule, "priority")
         return Rule(
             name=adapter if name is None else name,
             match=self.match(rule),
             rewrite=self.rewrite(rule),
             math=self.math(rule),
             sites=self.optional(expect, "sites"),
-            priority=int(resolve(priority)) if isinstance(priority, Scalar) else 0,
+            priority=int(self.number(rule, "priority") or 0),
             span=rule.span,
             name_span=self.span(rule, "name") if name is not None else self.key_span(rule, "match"),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -27,6 +28,9 @@ from spyre_dsl.language.resources import resource
 from spyre_dsl.language.syntax import Broken, Name, Number, String
 from tests.language.golden_files import render
 from tests.language.samples import FULL, SMALL
+
+PAIR = re.compile(r"(\s*(?:- )?[\w-]+:)\s+\S")
+"""A line of a rule file that has a key and its value."""
 
 
 def test_an_approximate_claim_has_one_bound_or_both() -> None:
@@ -213,9 +217,11 @@ def test_the_deepest_expression_that_is_read_can_be_checked(text: str, place: st
     assert not {entry.code for entry in found} & {"SD001", "SD003", "SD201"}
 
 
-@pytest.mark.parametrize("number", ["1e-", "abc", "[1]", "{a: 1}", "true", "null"])
-def test_a_number_that_is_none_behind_many_faults_ends_nothing(number: str) -> None:
-    faulty = "  - match: {op: exp($x)}\n    rewrit: {op: $x}\n"
-    math = f"    math: {{approximate: {{max_relative: {number}}}}}\n"
-    text = "adapter: many\nsummary: Faults.\ngap: {kind: layout}\nrules:\n" + faulty * 200
-    assert load_text(text + faulty + math, "many.yaml").diagnostics
+@pytest.mark.parametrize("value", ["1e-", "abc", '""', "[1]", "{a: 1}", "true", "null"])
+@pytest.mark.parametrize("line", [n for n, text in enumerate(FULL.splitlines()) if PAIR.match(text)])
+def test_a_value_of_the_wrong_type_behind_more_faults_than_are_told_ends_nothing(line: int, value: str) -> None:
+    lines = FULL.splitlines()
+    lines[line] = f"{PAIR.match(lines[line])[1]} {value}"
+    rules = lines.index("rules:") + 1
+    faulty = ["  - match: {op: exp($x)}", "    rewrit: {op: $x}"] * 200
+    assert load_text("\n".join([*lines[:rules], *faulty, *lines[rules:]]), "many.yaml").diagnostics
