@@ -33,8 +33,7 @@ def load_untested(paths: Sequence[str] = (), without: Sequence[str] = ()) -> Ada
     """
     adapters, found = examine(*_places(paths), without=without)
     for untested in (finding for finding in found if finding.code in UNTESTED):
-        where = untested.source.position(untested.span.start)
-        place = f"{untested.source.name}:{where.line}:{where.column}"
+        place = untested.source.place(untested.span.start)
         print(f"{place}: warning[{untested.code}]: {untested.message}; nothing proves it", file=sys.stderr)
     return adapters
 

@@ -93,8 +93,8 @@ def _gaps(report: Report) -> str:
 
 def _facts_behind(gaps: Sequence[Gap]) -> list[str]:
     """The command that tells what the facts say by which the stack refuses."""
-    cited = dict.fromkeys(fact for gap in gaps for fact in re.split(r", *", gap.refused.fact) if fact)
-    return [f"what the facts in brackets say: spyre-dsl explain {' '.join(cited)}"] if cited else []
+    facts = dict.fromkeys(fact for gap in gaps for fact in re.split(r", *", gap.refused.fact) if fact)
+    return [f"what the facts in brackets say: spyre-dsl explain {' '.join(facts)}"] if facts else []
 
 
 def _gap(gap: Gap, count: int, summaries: Mapping[str, str], sizes: Names) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from spyre_dsl.language.diagnostics import SpyreDslError
 
 if TYPE_CHECKING:
     from spyre_sim import Stack
+    from spyre_sim.stacks.model import Defect
 
 
 def add_parser(subparsers: Any) -> None:
@@ -102,14 +104,14 @@ def difference(old: Stack, new: Stack) -> dict[str, Any]:
 
     names = sorted({*old.ops, *new.ops})
     statuses = [(name, _kind(old, name), _kind(new, name)) for name in names]
-    settings = diff(old, new).settings
+    changes = diff(old, new)
     return {
         "old": old.name,
         "new": new.name,
         "ops": [{"op": name, "old": before, "new": after} for name, before, after in statuses if before != after],
-        "settings": [{"setting": one.name, "old": one.before, "new": one.after} for one in settings],
-        "fixed": [_defect(old, name) for name in sorted(set(old.defects) - set(new.defects), key=by_number)],
-        "introduced": [_defect(new, name) for name in sorted(set(new.defects) - set(old.defects), key=by_number)],
+        "settings": [{"setting": one.name, "old": one.before, "new": one.after} for one in changes.settings],
+        "fixed": _listed(changes.fixed),
+        "introduced": _listed(changes.appeared),
     }
 
 
@@ -117,8 +119,9 @@ def _kind(stack: Stack, op: str) -> str | None:
     return stack.ops[op].kind if op in stack.ops else None
 
 
-def _defect(stack: Stack, name: str) -> dict[str, str]:
-    return {"id": name, "title": stack.defects[name].title}
+def _listed(defects: Iterable[Defect]) -> list[dict[str, str]]:
+    """By number, each with its title."""
+    return [{"id": one.id, "title": one.title} for one in sorted(defects, key=lambda one: by_number(one.id))]
 
 
 def _difference_text(result: dict[str, Any]) -> str:

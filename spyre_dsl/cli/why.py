@@ -177,5 +177,4 @@ def _place(attempt: Attempt) -> str:
     """Where the condition stands: file, line, column."""
     if attempt.span is None or attempt.source is None:
         return attempt.source.name if attempt.source else ""
-    position = attempt.source.position(attempt.span.start)
-    return f"{attempt.source.name}:{position.line}:{position.column}"
+    return attempt.source.place(attempt.span.start)

@@ -113,10 +113,7 @@ def skipped(reason: str, brief: str = "") -> Finding:
 
 def place_of(source: Source | None, span: Span) -> str:
     """``file:line:column`` of a part of an adapter; empty for one that was not read from a file."""
-    if source is None or span == NO_SPAN:
-        return ""
-    position = source.position(span.start)
-    return f"{source.name}:{position.line}:{position.column}"
+    return "" if source is None or span == NO_SPAN else source.place(span.start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,15 @@ import torch
 from spyre_dsl.graphs.node import Node, Value, nodes_in
 from spyre_dsl.graphs.sharing import Sharing, writes_in_place, written_by
 
-__all__ = ["Mutations", "writes_in_place"]
-
 
 class Mutations:
     """What writes change. Costs nothing in a graph that does not write in place."""
 
     def __init__(self, graph: torch.fx.Graph, values: dict[torch.fx.Node, Value]) -> None:
-        self.possible = any(_writes(fx) for fx in graph.nodes)
         self._values = values
-        self._sharing = Sharing(graph.nodes if self.possible else ())
+        self._sharing = Sharing(graph.nodes)
         self._ever_written = self._sharing.written()
+        self.possible = bool(self._ever_written)
 
     def is_ever_written(self, fx: torch.fx.Node) -> bool:
         """Whether something in the graph, maybe later on, may write to the memory of ``fx``."""
@@ -47,7 +45,3 @@ class Mutations:
                 self._values[member] = node
             else:
                 yield member, old
-
-
-def _writes(fx: torch.fx.Node) -> bool:
-    return any(True for _ in written_by(fx))

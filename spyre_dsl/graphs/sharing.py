@@ -8,6 +8,7 @@ The answer errs on one side only: values that share memory are always found to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -66,14 +67,8 @@ class Sharing:
     """
 
     def __init__(self, nodes: Iterable[torch.fx.Node]) -> None:
+        self._nodes = list(nodes)
         self._above: dict[Any, Any] = {}
-        self._families: dict[Any, list[torch.fx.Node]] = {}
-        every = list(nodes)
-        for node in every:
-            for shared in (*shared_arguments(node), *storages(node)):
-                self._above[self._head(node)] = self._head(shared)
-        for node in every:
-            self._families.setdefault(self._head(node), []).append(node)
 
     def family(self, node: torch.fx.Node) -> Sequence[torch.fx.Node]:
         """Every value that may share memory with ``node``, itself included, in graph order."""
@@ -81,8 +76,19 @@ class Sharing:
 
     def written(self) -> set[torch.fx.Node]:
         """Every value whose memory something in the graph may write to, at any time."""
-        targets = {node for family in self._families.values() for fx in family for node in written_by(fx)}
+        targets = {target for node in self._nodes for target in written_by(node)}
         return {member for target in targets for member in self.family(target)}
+
+    @cached_property
+    def _families(self) -> dict[Any, list[torch.fx.Node]]:
+        """By the head of each; made when it is asked for, as most graphs write nothing."""
+        for node in self._nodes:
+            for shared in (*shared_arguments(node), *storages(node)):
+                self._above[self._head(node)] = self._head(shared)
+        families: dict[Any, list[torch.fx.Node]] = {}
+        for node in self._nodes:
+            families.setdefault(self._head(node), []).append(node)
+        return families
 
     def _head(self, member: Any) -> Any:
         while member in self._above and self._above[member] is not member:

@@ -12,7 +12,7 @@ from typing import Final
 
 from spyre_dsl.language.terms import DIMENSIONS, App, Host, Lit, Seq, Term, Var, substitute, subterms
 from spyre_dsl.language.values import Linear, bounds, value_of
-from spyre_dsl.language.vocabulary import OPS, Parameter
+from spyre_dsl.language.vocabulary import OPS, TENSOR_KINDS, Parameter
 
 _ONE_MORE_DIM: Final = frozenset({"unsqueeze", "stack"})
 """Ops whose dim counts the dims of the result."""
@@ -40,7 +40,7 @@ def as_matched(common: Mapping[str, Term], *terms: Term) -> Mapping[str, Term]:
         for part in subterms(term):
             if isinstance(part, App) and part.op in OPS:
                 for parameter, argument in zip(OPS[part.op].parameters, part.args):
-                    if parameter.kind not in ("tensor", "value", "tensors"):
+                    if parameter.kind not in TENSOR_KINDS:
                         told.update(_told(part, parameter, argument, common))
     return {**common, **told} if told else common
 

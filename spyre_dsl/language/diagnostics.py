@@ -54,7 +54,6 @@ class RuleError(SpyreDslError):
         self.diagnostics = diagnostics
         places = []
         for found in diagnostics:
-            where = found.source.position(found.span.start)
-            place = f"{found.source.name}:{where.line}:{where.column}"
+            place = found.source.place(found.span.start)
             places.append(f"{place}: {found.severity.value}[{found.code}]: {found.message}")
         super().__init__("\n".join(places))

@@ -27,7 +27,7 @@ from spyre_dsl.language.polynomials import Polynomial, TooComplex, capture, leas
 from spyre_dsl.language.records import record
 from spyre_dsl.language.rule_terms import RuleTerms
 from spyre_dsl.language.terms import App, Composite, Host, Seq, Term, Var, subterms
-from spyre_dsl.language.vocabulary import OPS
+from spyre_dsl.language.vocabulary import OPS, TENSOR_KINDS
 
 HEAVY_WEIGHT: Final = 16
 """How many supported ops an unsupported one may be replaced by, in the first measure."""
@@ -43,9 +43,6 @@ _SAME_OP: Final = {"permute": "transpose", "movedim": "transpose"}
 
 _PASSED_ON: Final = {"default": slice(2), "if": slice(1, 3), "item": slice(1)}
 """Functions of which the result may be one of their arguments, a tensor, and which: it weighs no more than all."""
-
-_COUNTED: Final = frozenset({"tensor", "tensors", "value"})
-"""The kinds of arguments that may be tensors."""
 
 
 class Measures:
@@ -175,4 +172,4 @@ def _counted(op: str, count: int) -> tuple[bool, ...]:
         return (True, False)
     if op not in OPS:
         return (True,) * count
-    return tuple(p.kind in _COUNTED or p.name == "indices" for p in OPS[op].parameters)
+    return tuple(p.kind in TENSOR_KINDS or p.name == "indices" for p in OPS[op].parameters)

@@ -40,6 +40,11 @@ class Source:
         line = bisect_right(self.line_starts, offset)
         return Position(line, offset - self.line_starts[line - 1] + 1)
 
+    def place(self, offset: int) -> str:
+        """``file:line:column`` of a character offset."""
+        position = self.position(offset)
+        return f"{self.name}:{position.line}:{position.column}"
+
     def line(self, number: int) -> str:
         """The text of line ``number`` (from 1) without its newline."""
         start = self.line_starts[number - 1]

@@ -19,6 +19,10 @@ class Span:
     start: int
     end: int
 
+    def holds(self, other: Span) -> bool:
+        """Whether ``other`` lies within this range."""
+        return self.start <= other.start and other.end <= self.end
+
 
 NO_SPAN = Span(0, 0)
 

@@ -50,6 +50,9 @@ REQUIRED: Final = _Required()
 KINDS: Final = frozenset({"tensor", "tensors", "value", "number", "int", "ints", "bool", "dtype", "string", "any"})
 """What an argument may be. ``value`` is a tensor or a number; ``ints`` one int or a list of ints; ``any`` is unchecked."""
 
+TENSOR_KINDS: Final = frozenset({"tensor", "tensors", "value"})
+"""The kinds of arguments that may be tensors."""
+
 PLACEMENT_ARGUMENTS: Final = frozenset(
     {"device", "layout", "pin_memory", "memory_format", "non_blocking", "copy", "implicit", "out"}
     | {"cudnn_enable", "cudnn_enabled", "sparse_grad", "sparse", "scale_grad_by_freq", "path"}

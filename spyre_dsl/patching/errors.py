@@ -48,7 +48,9 @@ class NotPicklable(PatchError, pickle.PicklingError):
 
 def place_in(source: Source | None, span: Span) -> str:
     """``file:line:column: `` of a place in a rule file, to stand before a message; empty where it is not known."""
-    if source is None or span == NO_SPAN:
-        return ""
-    position = source.position(span.start)
-    return f"{source.name}:{position.line}:{position.column}: "
+    return "" if source is None or span == NO_SPAN else f"{source.place(span.start)}: "
+
+
+def patched(path: str) -> tuple[str, str]:
+    """How messages call a patched module: where something is inside it, and the module itself."""
+    return (f"the patched module `{path}`", f"`{path}`") if path else ("the patched model", "the model")

@@ -86,5 +86,4 @@ def _place(rule: CompiledRule, span: Span) -> str:
     source = rule.adapter.source
     if source is None:  # an adapter that was not read from a file
         return f"{rule.adapter.name}/{rule.rule.name}"
-    position = source.position(span.start)
-    return f"{source.name}:{position.line}:{position.column}"
+    return source.place(span.start)

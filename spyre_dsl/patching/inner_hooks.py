@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers.utils import output_capturing
 
-from spyre_dsl.patching.errors import PatchError
+from spyre_dsl.patching.errors import PatchError, patched
 
 _CAPTURING = output_capturing.__name__
 """The module whose hooks transformers leaves on every model that was ever asked for its hidden states."""
@@ -21,7 +21,7 @@ def refuse_inner_hooks(owner: torch.nn.Module, path: str) -> None:
     """
     for name, inner in owner.named_modules():
         if inner is not owner and any(_is_active(hook) for hook in _hooks(inner)):
-            place, whole = (f"the patched module `{path}`", f"`{path}`") if path else ("the patched model", "the model")
+            place, whole = patched(path)
             raise PatchError(
                 f"`{name}` inside {place} has a forward or backward hook, which would not run: the patch computes "
                 f"{whole} as a whole. Hook {whole} instead, or leave it unpatched"

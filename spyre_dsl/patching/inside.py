@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from spyre_dsl.patching.errors import PatchError
+from spyre_dsl.patching.errors import PatchError, patched
 from spyre_dsl.patching.inner_hooks import refuse_inner_hooks
 
 MakeUp = Mapping[str, tuple[Any, ...]]
@@ -114,7 +114,7 @@ def _refuse_changes(known: Inside, path: str) -> None:
         before, after = known.make_up.get(name), found.get(name)
         if before != after:
             what = "other modules" if before is None or after is None else _what(before, after)
-            place, whole = (f"the patched module `{path}`", f"`{path}`") if path else ("the patched model", "the model")
+            place, whole = patched(path)
             raise PatchError(
                 f"`{name}` has {what} inside {place} than when the patch was applied, which would be ignored: the "
                 f"patch computes {whole} as a whole, as it was. Revert the patch first, change the model, then plan "

@@ -43,12 +43,8 @@ def kept(value: Any, depth: int = 0) -> Any:
         return set(value)
     if kind is functools.partial:
         return functools.partial(value.func, *kept(value.args, depth + 1), **kept(value.keywords, depth + 1))
-    if isinstance(value, dict):
-        return Snapshot(kind, kept(dict(dict.items(value)), depth + 1))
-    if isinstance(value, (list, collections.deque, bytearray)):
-        return Snapshot(kind, kept(list(value), depth + 1))
-    if has_slots(value):
-        return Snapshot(kind, kept(slots(value), depth + 1))
+    if isinstance(value, (dict, list, collections.deque, bytearray)) or has_slots(value):
+        return Snapshot(kind, kept(_held_in(value), depth + 1))
     if depth and is_settings(value):
         return Snapshot(kind, kept(dict(attributes(value)), depth + 1))
     return value

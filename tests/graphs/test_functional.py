@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spyre_dsl.graphs.functional import _functional_overload, without_own_writes
-from spyre_dsl.graphs.mutation import writes_in_place
+from spyre_dsl.graphs.sharing import writes_in_place
 
 X, Y = torch.arange(12.0).reshape(3, 4) - 5, torch.linspace(-1, 1, 12).reshape(3, 4)
 

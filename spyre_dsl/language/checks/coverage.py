@@ -71,7 +71,7 @@ def _computes(rewrite: Rewrite) -> bool:
 def _claim_hidden(view: AdapterView, rule: Rule) -> bool:
     """Whether the rule may have a claim that could not be read: there is the word, or a key that is not known."""
     text = view.source.text
-    found = [place for place in view.damage if rule.span.start <= place.start and place.end <= rule.span.end]
+    found = [place for place in view.damage if rule.span.holds(place)]
     if found and _CLAIM.search(text, rule.span.start, rule.span.end):
         return True
     return any(text[place.end :].lstrip("\"' ")[:1] == ":" for place in found)

@@ -56,5 +56,5 @@ def sound_rules(view: AdapterView, place: int, found: Sequence[Diagnostic]) -> l
     return [
         RuleTerms(view.adapter, rule.rule, number, whole=not rule.broken)
         for number, rule in enumerate(view.rules, place * MAX_BYTES)
-        if not any(rule.rule.span.start <= span.start and span.end <= rule.rule.span.end for span in damage)
+        if not any(rule.rule.span.holds(span) for span in damage)
     ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from spyre_dsl.language.adapter import ForwardRewrite, Let, OpRewrite, ParametersRewrite, Rewrite
+from spyre_dsl.language.adapter import ForwardRewrite, OpRewrite, ParametersRewrite, Rewrite
 from spyre_dsl.language.checks.registry import file_check
 from spyre_dsl.language.checks.view import AdapterView, RuleView
 from spyre_dsl.language.diagnostics import Diagnostic, Related
 from spyre_dsl.language.functions import DTYPES, FUNCTIONS, WORDS
 from spyre_dsl.language.suggest import nearest
-from spyre_dsl.language.syntax import Binding, Span
+from spyre_dsl.language.syntax import Span
 
 
 @file_check("SD303")
@@ -18,16 +18,11 @@ def check_shadowed_names(view: AdapterView) -> Iterator[Diagnostic]:
     """A ``let`` must not take a name that already means something."""
     for rule in view.rules:
         rewrite = rule.rule.rewrite
-        lets: Sequence[Let | Binding] = ()
-        if isinstance(rewrite, (OpRewrite, ParametersRewrite)):
-            lets = rewrite.let
-        elif isinstance(rewrite, ForwardRewrite):
-            lets = rewrite.program.bindings
+        again_allowed = isinstance(rewrite, ForwardRewrite)
         seen: dict[str, Span] = {}
-        for let in lets:
-            span = let.name_span if isinstance(let, Binding) else let.span
-            yield from _shadowing(view, rule, let.name, span, seen, again_allowed=isinstance(let, Binding))
-            seen.setdefault(let.name, span)
+        for name, span in _lets(rewrite):
+            yield from _shadowing(view, rule, name, span, seen, again_allowed=again_allowed)
+            seen.setdefault(name, span)
 
 
 def _shadowing(

@@ -37,7 +37,7 @@ def check_names(view: AdapterView) -> Iterator[Diagnostic]:
 def _lets_hidden(view: AdapterView, rule: Rule) -> bool:
     """Whether a ``let`` of the rule, or all, could not be read: what they define is then not known."""
     text = view.source.text
-    inside = (d for d in view.damage if rule.span.start <= d.start and d.end <= rule.span.end)
+    inside = (d for d in view.damage if rule.span.holds(d))
     return any(
         text[d.start : d.end] == "let" or re.search(r"\blet[\"']?[ ]*:\s*$", text[rule.span.start : d.start])
         for d in inside

@@ -149,7 +149,7 @@ class AdapterView:
 
     def damaged(self, span: Span) -> bool:
         """Whether something in ``span`` could not be read, so that what is missing there says nothing."""
-        return any(span.start <= place.start and place.end <= span.end for place in self.damage)
+        return any(span.holds(place) for place in self.damage)
 
     @lazy
     def tests_hidden(self) -> bool:
@@ -163,7 +163,7 @@ class AdapterView:
         if not self.adapter.tests and _TESTS.search(self.source.text):
             return True
         rules = [rule.span for rule in self.adapter.rules]
-        outside = (p for p in self.damage if not any(r.start <= p.start and p.end <= r.end for r in rules))
+        outside = (place for place in self.damage if not any(rule.holds(place) for rule in rules))
         return any(self._key_above(place) not in _OTHER_KEYS for place in outside)
 
     def _key_above(self, place: Span) -> str:
