@@ -9,12 +9,11 @@ import torch
 
 from ..formats import round_dl16
 from ..graph import DeviceOp, Format
+from ..memory import ALLOCATOR_FILL
 from .numbers import Arithmetic, Tensor, Words, array, contiguous, copied_on_grid, values_of
 from .registry import kernel
 
 aten = torch.ops.aten
-
-ALLOCATOR_FILL = -1431655766  # 0xAAAAAAAA as int32 (N37)
 
 
 @kernel("restickify")

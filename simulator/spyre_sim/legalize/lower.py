@@ -12,6 +12,7 @@ from ..capture import Captured
 from ..errors import PREFIX, Refusal
 from ..graph import DeviceOp, Format, Program, Site, Value, op_name, site_of
 from ..layout import StickView, default_layout
+from ..memory import UNINITIALISED, never_written
 from . import (  # noqa: F401
     attention,
     conversions,
@@ -28,7 +29,6 @@ from . import (  # noqa: F401
 from .arguments import bound_arguments, call
 from .builder import Builder, dtype_name, format_of, sizes
 from .dead_ops import without_dead_ops
-from .memory import UNINITIALISED, never_written
 from .placement import folds, is_mark, is_parameter, marked_for_host
 from .profile import Profile
 from .refused import Refused, unimplemented
